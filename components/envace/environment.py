@@ -1,0 +1,17 @@
+"""An environment is whatever answers a tool call. That is the one abstraction.
+
+Training and private rehearsal answer by generation (`rehearsal.rehearsed`); a benchmark and the
+committed execution answer by executing. The episode loop does not know which.
+"""
+
+from typing import Protocol
+
+from envace.episode import Call, Observation
+
+
+class Environment(Protocol):
+    """Answers tool calls, one at a time, keeping whatever state it needs between them."""
+
+    async def respond(self, call: Call) -> Observation:
+        """The response to `call`, whose name and arguments were checked against its tool."""
+        ...

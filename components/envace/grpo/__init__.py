@@ -1,0 +1,1 @@
+"""Role-wise GRPO: advantages, batch, loss, update."""

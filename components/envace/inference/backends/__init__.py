@@ -1,0 +1,1 @@
+"""One file per engine that can answer as a policy."""

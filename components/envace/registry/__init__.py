@@ -1,0 +1,1 @@
+"""Model versions, the gate and promotion."""

@@ -1,0 +1,1 @@
+"""The REHEARSE role: protocol, rehearsed environment, private rehearsal."""

@@ -1,0 +1,1 @@
+"""One file per role of the policy: what it is shown."""

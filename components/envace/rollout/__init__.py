@@ -1,0 +1,1 @@
+"""Playing episodes and groups of them."""

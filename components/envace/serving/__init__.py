@@ -1,0 +1,1 @@
+"""The promoted policy behind an OpenAI-compatible endpoint."""

@@ -1,0 +1,1 @@
+"""Recorded conversations become trusted tasks."""

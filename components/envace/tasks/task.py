@@ -1,0 +1,107 @@
+"""A task: a recorded conversation with its tools, and a checklist for each of its turns.
+
+The checklist has CM2's form (arXiv 2602.12268): weighted yes-or-no items. Ours adds a machine check
+to an item, so that no judge is needed where a rule can decide.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from envace.episode import Call, Message, Record, Tool
+
+
+class CallMade(Record):
+    """Some call of the turn has this name and exactly these arguments."""
+
+    kind: Literal["call_made"] = "call_made"
+    name: str
+    arguments: Mapping[str, JsonValue]
+
+
+class OnlyCalls(Record):
+    """Every call of the turn goes to one of these tools (none: no call is made at all)."""
+
+    kind: Literal["only_calls"] = "only_calls"
+    names: tuple[str, ...]
+
+
+class ReplyHas(Record):
+    """The visible reply contains one of these texts, letter case aside."""
+
+    kind: Literal["reply_has"] = "reply_has"
+    any_of: tuple[str, ...]
+
+
+class ObservationHas(Record):
+    """Some response of the tool `name` is an object with these fields and values."""
+
+    kind: Literal["observation_has"] = "observation_has"
+    name: str
+    fields: Mapping[str, JsonValue]
+
+
+Check = Annotated[CallMade | OnlyCalls | ReplyHas | ObservationHas, Field(discriminator="kind")]
+
+
+class ChecklistItem(Record):
+    """One yes-or-no question about a turn."""
+
+    id: str
+    question: str
+    focus_on: Literal["assistant.tool_calls", "tool.content", "assistant.content.user_visible_reply"]
+    pass_condition: str
+    weight: float = Field(gt=0, le=1)
+    """Share of the turn's score; the weights of a turn sum to 1."""
+    required_for_next_turn: bool = False
+    failure_examples: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    dependence: tuple[str, ...] = ()
+    """Ids of items of the same turn without which this one does not count."""
+    check: Check | None = None
+    """The rule that decides it; without one a judge must."""
+
+
+class Task(Record):
+    """One recorded conversation, ready to train on."""
+
+    id: str
+    source: str
+    """The source plug-in that it came from."""
+    domain: str
+    tier: str
+    """Difficulty or kind within the domain."""
+    system: str
+    """The policy text that the agent works under."""
+    tools: tuple[Tool, ...]
+    """Candidate tools."""
+    conversation: tuple[Message, ...]
+    """The recording, in order, from the first user message to the last reply."""
+    checklists: tuple[tuple[ChecklistItem, ...], ...] = ()
+    """One checklist a user message."""
+
+    @property
+    def user_messages(self) -> tuple[str, ...]:
+        """What the user said, in order."""
+        return tuple(m.content for m in self.conversation if m.role == "user")
+
+    @property
+    def rounds(self) -> tuple[tuple[Message, ...], ...]:
+        """The messages after each user message, up to the next one."""
+        rounds: list[list[Message]] = []
+        for message in self.conversation:
+            if message.role == "user":
+                rounds.append([])
+            else:
+                rounds[-1].append(message)
+        return tuple(tuple(messages) for messages in rounds)
+
+    @property
+    def recorded_calls(self) -> tuple[tuple[Call, str], ...]:
+        """Each recorded call with its result as JSON text, in order."""
+        pairs: list[tuple[Call, str]] = []
+        for index, message in enumerate(self.conversation):
+            results = self.conversation[index + 1 : index + 1 + len(message.calls)]
+            pairs += [(call, m.content) for call, m in zip(message.calls, results, strict=True)]
+        return tuple(pairs)

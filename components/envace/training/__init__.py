@@ -1,0 +1,1 @@
+"""Warm start and the training loop."""

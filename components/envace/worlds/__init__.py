@@ -1,0 +1,1 @@
+"""Executable tool worlds: one file per domain."""

@@ -1,0 +1,1 @@
+"""The stages, the flows and the command line; run from the checkout, never packaged."""
