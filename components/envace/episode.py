@@ -126,9 +126,7 @@ class Sequence:
     def logprobs(self) -> tuple[float, ...]:
         """For each of the t tokens: its sampling log-probability, 0 where it was not sampled."""
         return tuple(
-            value
-            for span in self.spans
-            for value in (span.logprobs or (0.0,) * len(span.ids))
+            value for span in self.spans for value in (span.logprobs or (0.0,) * len(span.ids))
         )
 
     @property

@@ -4,6 +4,7 @@ Nothing in this protocol is text, so that what is sampled, what is scored and wh
 the same ids. A policy answers both roles; the prompt says which.
 """
 
+import hashlib
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -43,3 +44,9 @@ class Policy(Protocol):
     async def sample(self, request: Request) -> Completion:
         """Samples one completion. Raises `PolicyError` when the engine cannot answer."""
         ...
+
+
+def seed_for(*parts: object) -> int:
+    """A 63-bit seed that depends on all parts and on nothing else, the same on every machine."""
+    text = "\x1f".join(map(str, parts)).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest()) >> 1

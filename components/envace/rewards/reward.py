@@ -1,9 +1,10 @@
 """A reward is a value or a reason why there is none; a missing one is never 0."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from envace.episode import Episode
+from envace.episode import Episode, Step
 from envace.tasks.task import Task
 
 
@@ -26,4 +27,8 @@ class Reward(Protocol):
 
     async def score(self, task: Task, episode: Episode) -> Valid | Missing:
         """The episode's reward."""
+        ...
+
+    def goes_on(self, task: Task, rounds: Sequence[Sequence[Step]]) -> bool:
+        """May the next user message follow these rounds?"""
         ...

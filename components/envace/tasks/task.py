@@ -50,7 +50,9 @@ class ChecklistItem(Record):
 
     id: str
     question: str
-    focus_on: Literal["assistant.tool_calls", "tool.content", "assistant.content.user_visible_reply"]
+    focus_on: Literal[
+        "assistant.tool_calls", "tool.content", "assistant.content.user_visible_reply"
+    ]
     pass_condition: str
     weight: float = Field(gt=0, le=1)
     """Share of the turn's score; the weights of a turn sum to 1."""

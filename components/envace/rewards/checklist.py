@@ -1,0 +1,106 @@
+"""Checklist reward: each turn's weighted items, decided by their machine checks.
+
+    score of a turn = Σ weight · passed        an item passes if any step of the turn passes it
+    reward          = Σ scores / turns         in [0, 1], over all turns of the recording
+
+A fault gives its turn 0. An item without a machine check needs a judge, so its reward is missing.
+"""
+
+from collections.abc import Sequence
+
+from envace.config import Config as BaseConfig
+from envace.episode import Call, Episode, Observation, Step
+from envace.rewards.reward import Missing, Valid
+from envace.strict_json import dumps
+from envace.tasks.task import (
+    CallMade,
+    Check,
+    ChecklistItem,
+    ObservationHas,
+    OnlyCalls,
+    ReplyHas,
+    Task,
+)
+
+Rounds = Sequence[Sequence[Step]]
+
+
+class Config(BaseConfig):
+    """Machine checks need no parameters."""
+
+
+class Checklist:
+    """Scores episodes by the machine checks of their task."""
+
+    async def score(self, task: Task, episode: Episode) -> Valid | Missing:
+        """The episode's reward; missing if an item has no machine check."""
+        if any(item.check is None for items in task.checklists for item in items):
+            return Missing(f"{task.id} has an item that only a judge can decide")
+        last = len(episode.rounds) - 1
+        scores = [
+            0.0 if episode.fault and index == last else score_turn(items, steps)
+            for index, (items, steps) in enumerate(
+                zip(task.checklists, episode.rounds, strict=False)
+            )
+        ]
+        return Valid(sum(scores) / len(task.checklists))
+
+    def goes_on(self, task: Task, rounds: Rounds) -> bool:
+        """Did the last round pass every item that the next user message requires?"""
+        items = task.checklists[len(rounds) - 1]
+        passed = passes(items, rounds[-1])
+        return all(item.id in passed for item in items if item.required_for_next_turn)
+
+
+def build(config: Config) -> Checklist:
+    """The reward by machine checks."""
+    return Checklist()
+
+
+def score_turn(items: Sequence[ChecklistItem], steps: Sequence[Step]) -> float:
+    """Σ weight · passed of one turn."""
+    passed = passes(items, steps)
+    return sum(item.weight for item in items if item.id in passed)
+
+
+def passes(items: Sequence[ChecklistItem], steps: Sequence[Step]) -> set[str]:
+    """Ids of the items that a turn passes; an item counts only if those it depends on do."""
+    alone = {item.id for item in items if item.check and holds(item.check, steps)}
+    return {item.id for item in items if item.id in alone and alone.issuperset(item.dependence)}
+
+
+def holds(check: Check, steps: Sequence[Step]) -> bool:
+    """Does a turn pass this check?"""
+    match check:
+        case CallMade():
+            wanted = (check.name, _canonical(check.arguments))
+            return wanted in [(call.name, _canonical(call.arguments)) for call, _ in _made(steps)]
+        case OnlyCalls():
+            return all(call.name in check.names for call, _ in _made(steps))
+        case ReplyHas():
+            reply = "\n".join(step.act.reply for step in steps).casefold()
+            return any(text.casefold() in reply for text in check.any_of)
+        case ObservationHas():
+            answers = [seen.content for call, seen in _made(steps) if call.name == check.name]
+            wanted = {key: _canonical(value) for key, value in check.fields.items()}
+            return any(
+                isinstance(answer, dict)
+                and all(key in answer and _canonical(answer[key]) == wanted[key] for key in wanted)
+                for answer in answers
+            )
+
+
+def _made(steps: Sequence[Step]) -> list[tuple[Call, Observation]]:
+    """Each call of a turn with what answered it."""
+    return [pair for step in steps for pair in zip(step.act.calls, step.observations, strict=True)]
+
+
+def _canonical(value: object) -> str:
+    """JSON with sorted keys, so that equal values have equal texts (1 and 1.0 differ)."""
+    return dumps(_sorted(value))
+
+
+def _sorted(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value

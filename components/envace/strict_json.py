@@ -1,0 +1,43 @@
+"""JSON as the standard has it, from anybody: no NaN or Infinity, bounded in size and depth."""
+
+import json
+from typing import NoReturn
+
+from pydantic import JsonValue
+
+MAX_CHARACTERS = 1_000_000
+MAX_DEPTH = 64
+
+
+def loads(text: str) -> JsonValue:
+    """The value of `text`. Raises `ValueError` in one clause when it is not plain, bounded JSON."""
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError(f"{len(text):,} characters, limit {MAX_CHARACTERS:,}")
+    if _depth(text) > MAX_DEPTH:
+        raise ValueError(f"nested deeper than {MAX_DEPTH}")
+    return json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique)
+
+
+def dumps(value: object) -> str:
+    """`value` as one line of JSON, non-ASCII text as it is."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _unique(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
+
+
+def _depth(text: str) -> int:
+    """An upper bound on the nesting: brackets inside strings count too."""
+    depth = deepest = 0
+    for character in text:
+        depth += (character in "[{") - (character in "]}")
+        deepest = max(deepest, depth)
+    return deepest

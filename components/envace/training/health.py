@@ -1,0 +1,41 @@
+"""What a step's groups say about training, role by role, as numbers to plot and to worry about."""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from envace.episode import Fault, Group, Role, Turn
+from envace.grpo.batch import Estimator, Sample, samples
+
+
+def describe(groups: Sequence[Group], estimate: Estimator) -> dict[str, float]:
+    """Metrics of the groups of one step; names are `area/quantity`."""
+    rewards = [reward for group in groups for reward in group.rewards if reward is not None]
+    episodes = [episode for group in groups for episode in group.episodes]
+    metrics = {
+        "reward/mean": fmean(rewards) if rewards else 0.0,
+        "reward/missing": float(len(episodes) - len(rewards)),
+        "episode/faulty_share": _share([episode.fault is not None for episode in episodes]),
+    }
+    turns = [turn for episode in episodes for turn in episode.turns]
+    per_group = [samples([group], estimate) for group in groups]
+    for role in Role:
+        metrics |= _of_role(role, [turn for turn in turns if turn.role is role], per_group)
+    return metrics
+
+
+def _of_role(
+    role: Role, turns: Sequence[Turn], per_group: Sequence[Sequence[Sample]]
+) -> dict[str, float]:
+    own = [[sample for sample in group if sample.role is role] for group in per_group]
+    dead = [not any(any(sample.advantages) for sample in group) for group in own]
+    return {
+        f"{role}/outputs": float(len(turns)),
+        f"{role}/well_formed": _share([turn.fault is None for turn in turns]),
+        f"{role}/truncated": _share([turn.fault is Fault.TRUNCATED for turn in turns]),
+        f"{role}/tokens": fmean(turn.tokens for turn in turns) if turns else 0.0,
+        f"{role}/dead_groups": _share(dead),
+    }
+
+
+def _share(flags: Sequence[bool]) -> float:
+    return sum(flags) / len(flags) if flags else 0.0

@@ -1,0 +1,70 @@
+"""The training loop: rehearse groups of episodes, turn rewards into advantages, update, repeat."""
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from envace.config import Config as BaseConfig
+from envace.errors import TrainingError
+from envace.grpo.batch import Estimator, samples
+from envace.grpo.update import Learner, update
+from envace.inference.backends.hf import HfPolicy
+from envace.inference.policy import seed_for
+from envace.rehearsal.act import Actor
+from envace.rewards.reward import Reward
+from envace.rollout.group import play_groups
+from envace.rollout.play import Rules
+from envace.tasks.task import Task
+from envace.training.checkpoint import Checkpoints
+from envace.training.health import describe
+from envace.training.sampler import choose
+
+
+class Schedule(BaseConfig):
+    """How much is trained."""
+
+    steps: int = 200
+    """Updates."""
+    tasks_per_step: int = 16
+    """Tasks, and so groups, of one update."""
+    episodes_per_task: int = 4
+    """G, the size of a group."""
+    learning_rate: float = 1e-6
+    """Of AdamW, constant."""
+    checkpoint_every: int = 10
+    """Updates between two checkpoints; 0 writes none."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a training run is made of."""
+
+    policy: HfPolicy
+    actor: Actor
+    learner: Learner
+    estimate: Estimator
+    reward: Reward
+    rules: Rules
+    schedule: Schedule
+    checkpoints: Checkpoints
+    seed: int
+
+
+def train(run: Run, tasks: Sequence[Task]) -> Iterator[dict[str, float]]:
+    """Trains in place; yields the metrics of each step. Raises `TrainingError` on an empty set."""
+    if not tasks:
+        raise TrainingError("there is no task to train on; check the report of `curate`.")
+    first, steps = run.checkpoints.resume(run.learner), run.schedule.steps
+    for step in range(first, steps):
+        began = time.monotonic()
+        run.policy.version = f"step-{step}"
+        picked = choose(len(tasks), run.schedule.tasks_per_step, step, run.seed)
+        chosen = [tasks[index] for index in picked]
+        size, seed = run.schedule.episodes_per_task, seed_for(run.seed, "rollout", step)
+        groups = asyncio.run(play_groups(chosen, size, run.actor, run.rules, run.reward, seed))
+        played = time.monotonic()
+        measured = update(run.learner, samples(groups, run.estimate))
+        run.checkpoints.save(run.learner, step + 1, steps)
+        spent = {"time/rollout": played - began, "time/update": time.monotonic() - played}
+        yield {"step": step + 1, **describe(groups, run.estimate), **measured, **spent}

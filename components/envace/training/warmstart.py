@@ -1,0 +1,81 @@
+"""Warm start: imitate the recordings in both roles, so that GRPO has outputs worth comparing.
+
+An untuned small model writes no well-formed call at all, and a group whose rewards are all 0
+teaches nothing.
+"""
+
+import math
+import random
+import time
+from collections.abc import Iterator, Sequence
+
+from envace import episode
+from envace.config import Config as BaseConfig
+from envace.errors import TrainingError
+from envace.grpo.batch import demonstrations
+from envace.grpo.update import Learner, imitate
+from envace.inference.chat import ChatML
+from envace.inference.policy import seed_for
+from envace.rehearsal import act, rehearse
+from envace.tasks.task import Task
+from envace.training.checkpoint import Checkpoints
+from envace.training.sampler import choose
+
+
+class Schedule(BaseConfig):
+    """How much is imitated."""
+
+    steps: int = 12
+    """Updates."""
+    sequences_per_step: int = 32
+    """Sequences of one update, of both roles together."""
+    learning_rate: float = 1e-4
+    """Of AdamW at its highest; it falls to a tenth along a cosine after `warmup_steps`."""
+    warmup_steps: int = 2
+    """Updates over which the learning rate rises from 0."""
+    recorded_share: float = 0.5
+    """Share of tasks whose REHEARSE prompts show the recorded calls, as in training; the rest show
+    none, as at test time."""
+    checkpoint_every: int = 0
+    """Updates between two checkpoints; 0 writes none."""
+
+
+def sequences(
+    renderer: ChatML, tasks: Sequence[Task], recorded_share: float, seed: int
+) -> tuple[episode.Sequence, ...]:
+    """Every recorded output of every task in the role that produces it."""
+    found: list[episode.Sequence] = []
+    for task in tasks:
+        found.append(act.demonstrate(renderer, task.system, task.tools, task.conversation))
+        show = random.Random(seed_for(seed, "recorded", task.id)).random() < recorded_share
+        found += rehearse.demonstrate(renderer, task.tools, task.conversation, show)
+    return tuple(found)
+
+
+def warm_start(
+    learner: Learner,
+    chosen: Sequence[episode.Sequence],
+    schedule: Schedule,
+    checkpoints: Checkpoints,
+    seed: int,
+) -> Iterator[dict[str, float]]:
+    """Trains in place; yields the metrics of each step. Raises `TrainingError` on an empty set."""
+    if not chosen:
+        raise TrainingError("there is no recording to imitate; check the report of `curate`.")
+    for step in range(checkpoints.resume(learner), schedule.steps):
+        began = time.monotonic()
+        for group in learner.optimizer.param_groups:
+            group["lr"] = rate(schedule, step)
+        picked = choose(len(chosen), schedule.sequences_per_step, step, seed)
+        metrics = imitate(learner, demonstrations([chosen[index] for index in picked]))
+        checkpoints.save(learner, step + 1, schedule.steps)
+        yield {"step": step + 1, **metrics, "time/update": time.monotonic() - began}
+
+
+def rate(schedule: Schedule, step: int) -> float:
+    """Learning rate of a step (the first is 0): linear warm-up, then a cosine to a tenth."""
+    if step < schedule.warmup_steps:
+        return schedule.learning_rate * (step + 1) / (schedule.warmup_steps + 1)
+    left = max(schedule.steps - schedule.warmup_steps, 1)
+    cosine = (1 + math.cos(math.pi * (step - schedule.warmup_steps) / left)) / 2
+    return schedule.learning_rate * (0.1 + 0.9 * cosine)
