@@ -20,7 +20,7 @@ check: setup ## ruff, pyright and the layers
 	@ruff check .
 	@ruff format --check .
 	@pyright
-	@lint-imports
+	@lint-imports --no-cache
 
 retrain: setup ## run the scheduled flow once, on a local Prefect server and worker
 	@python infra/local.py retrain

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Annotated, NoReturn
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
@@ -50,14 +51,14 @@ app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 
 @app.command()
-def up(names: list[str] = typer.Argument(None)) -> None:
+def up(names: Annotated[list[str] | None, typer.Argument()] = None) -> None:
     """Starts the services that do not answer yet."""
     for name in _known(names):
         _start(name)
 
 
 @app.command()
-def down(names: list[str] = typer.Argument(None)) -> None:
+def down(names: Annotated[list[str] | None, typer.Argument()] = None) -> None:
     """Stops the services that were started here."""
     for name in reversed(_known(names)):
         _stop(name)
@@ -89,7 +90,6 @@ def _start(name: str) -> bool:
         return False
     LOGS.mkdir(parents=True, exist_ok=True)
     log = LOGS / f"{name}.log"
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a worker stops by SIGINT, so none may ignore it
     with log.open("w") as sink:
         process = subprocess.Popen(
             [BIN / COMMANDS[name].split()[0], *COMMANDS[name].split()[1:]],
@@ -105,7 +105,6 @@ def _start(name: str) -> bool:
         time.sleep(0.5)
     _stop(name)
     _fail(f"{name} did not start; read {log.relative_to(ROOT)}.")
-    return False
 
 
 def _stop(name: str) -> None:
@@ -160,13 +159,20 @@ def _prefect(*arguments: str, log: Path | None = None) -> None:
     if log:
         log.write_text(done.stdout)
     if done.returncode:
-        _fail(f"prefect {' '.join(arguments)} ended with {done.returncode}. {done.stdout or ''}")
+        said = f": {done.stdout.strip()}" if log else "."
+        _fail(f"prefect {' '.join(arguments)} ended with {done.returncode}{said}")
 
 
-def _fail(sentence: str) -> None:
+def _end(number: int, _: object) -> NoReturn:
+    sys.exit(128 + number)
+
+
+def _fail(sentence: str) -> NoReturn:
     typer.echo(f"local: {sentence}", err=True)
     raise typer.Exit(1)
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a worker stops by it: never ignored
     app()

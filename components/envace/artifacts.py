@@ -6,23 +6,24 @@ are interchangeable, and no transport has to be trusted. Nothing that was fetche
 
 import fcntl
 import hashlib
-import http.client
 import logging
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import urllib.error
-import urllib.request
 import uuid
 import zipfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path, PurePosixPath
 from typing import IO
+from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
 from envace.errors import ConfigError, HashMismatch, SourceUnreachable
 
@@ -180,24 +181,24 @@ class Cache:
             case "hf":
                 self._from_hub(uri, parts, part)
             case _:
-                self._from_web(uri, urllib.request.Request(uri), part)
+                self._from_web(uri, Request(uri), part)
 
-    def _from_web(self, uri: str, request: urllib.request.Request, part: Path) -> None:
+    def _from_web(self, uri: str, request: Request, part: Path) -> None:
         start = part.stat().st_size if part.exists() else 0
         if start:
             request.add_header("Range", f"bytes={start}-")
         try:
-            with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as response:
-                start = start if response.status == http.HTTPStatus.PARTIAL_CONTENT else 0
+            with urlopen(request, timeout=_TIMEOUT_S) as response:
+                start = start if response.status == HTTPStatus.PARTIAL_CONTENT else 0
                 length = response.headers.get("Content-Length")
                 total = start + int(length) if length else None
                 self._write(uri, part, start, _chunks(response), total)
-        except urllib.error.HTTPError as error:
+        except HTTPError as error:
             error.close()
-            if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
                 return  # All of it is there.
             raise SourceUnreachable(f"{uri} answered {error.code} {error.reason}.") from None
-        except (urllib.error.URLError, http.client.HTTPException, TimeoutError) as error:
+        except (URLError, HTTPException, ConnectionError, TimeoutError) as error:
             raise SourceUnreachable(f"{uri} cannot be reached: {error}.") from None
 
     def _from_hub(self, uri: str, parts: Mapping[str, str], part: Path) -> None:
@@ -207,7 +208,7 @@ class Cache:
         url = hf_hub_url(
             parts["repo"], parts["path"], revision=parts["revision"], endpoint=self.hf_endpoint
         )
-        request = urllib.request.Request(url)
+        request = Request(url)
         for name, value in build_hf_headers().items():
             request.add_unredirected_header(name, value)
         self._from_web(uri, request, part)
@@ -238,7 +239,7 @@ class Cache:
         """Lets pip find the wheel, so that the user's index, proxy and certificates hold."""
         with tempfile.TemporaryDirectory(dir=self.root) as temp:
             package = f"{parts['package']}=={parts['version']}"
-            options = ("--no-deps", "--only-binary", ":all:", "--quiet", "--no-input")
+            options = ("--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check")
             command = [sys.executable, "-m", "pip", "download", *options, *self.pip_options]
             done = subprocess.run(
                 [*command, "--dest", temp, package], capture_output=True, text=True, check=False
@@ -286,7 +287,7 @@ def _stamp(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _chunks(file: IO[bytes] | http.client.HTTPResponse) -> Iterator[bytes]:
+def _chunks(file: IO[bytes] | HTTPResponse) -> Iterator[bytes]:
     while chunk := file.read(_CHUNK):
         yield chunk
 

@@ -63,10 +63,10 @@ def test_a_changed_file_is_named(folder, tmp_path, data: bytes, sentence: str):
 def test_a_missing_and_an_extra_file_are_named(folder, tmp_path):
     stored = put(folder, tmp_path / "store")
     (stored.path / "evil.bin").write_bytes(b"")
-    with pytest.raises(RegistryError, match="evil.bin is not in its manifest"):
+    with pytest.raises(RegistryError, match=r"evil\.bin is not in its manifest"):
         verify(stored.path)
     (stored.path / "sub" / "config.json").unlink()
-    with pytest.raises(RegistryError, match="config.json is not there"):
+    with pytest.raises(RegistryError, match=r"config\.json is not there"):
         verify(stored.path)
 
 
@@ -90,7 +90,7 @@ def test_a_manifest_that_leaves_its_folder_is_refused(folder, tmp_path):
 def test_a_stored_model_that_went_bad_is_not_taken_for_the_new_one(folder, tmp_path):
     stored = put(folder, tmp_path / "store")
     overwrite(stored.path / "weights.safetensors", b"0000")
-    with pytest.raises(RegistryError, match="remove .* and register that model again"):
+    with pytest.raises(RegistryError, match=r"remove .* and register that model again"):
         put(folder, tmp_path / "store")
 
 

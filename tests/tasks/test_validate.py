@@ -41,7 +41,7 @@ def test_a_valid_task_has_no_problem(make_task):
         ),
         (
             {"title": "x", "day": "2026-03-02", "hour": math.nan},
-            ("arguments: it holds nan, which is not a JSON number",),
+            ("arguments: it holds a number that is not finite",),
         ),
     ],
 )
@@ -140,6 +140,7 @@ def test_hostile_arguments_are_answered_at_once():
     start = time.perf_counter()
     free = tool({"a": {"type": "string", "format": "regex"}})
     assert arguments_errors(free, {"a": "(" * 60_000}) == ()
+    assert "not finite" in arguments_errors(tool({"a": {"multipleOf": 0.1}}), {"a": 10**400})[0]
     assert "levels deep" in arguments_errors(free, nested(9))[0]
     assert "bytes, limit" in arguments_errors(free, {"a": "x" * 70_000})[0]
     assert time.perf_counter() - start < 1

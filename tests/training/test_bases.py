@@ -1,8 +1,12 @@
 """Base policies become Hugging Face folders, whole or not at all."""
 
+import json
 from pathlib import Path
 
 import pytest
+import torch
+from gguf import GGUFWriter
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from envace.artifacts import Cache, digest_of, sha256_of
 from envace.episode import Call, Message, Tool
@@ -42,8 +46,6 @@ def test_a_model_from_scratch_is_the_same_bytes_twice(cache: Cache, tmp_path: Pa
 
 
 def test_a_tokenizer_from_scratch_speaks_chatml(cache: Cache, tmp_path: Path) -> None:
-    from transformers import AutoTokenizer
-
     folder = scratch.build(TINY, cache, tmp_path / "base", [TASK])
     tokenizer = AutoTokenizer.from_pretrained(folder)
     text = '<|im_start|>user\nIn Ghënt: {"x": 21}<|im_end|>\n<|endoftext|>'
@@ -57,8 +59,6 @@ def test_a_tokenizer_from_scratch_speaks_chatml(cache: Cache, tmp_path: Path) ->
 
 
 def test_a_model_from_scratch_has_the_size_that_was_asked(cache: Cache, tmp_path: Path) -> None:
-    from transformers import AutoModelForCausalLM
-
     model = AutoModelForCausalLM.from_pretrained(scratch.build(TINY, cache, tmp_path / "b", [TASK]))
     v = model.config.vocab_size
     block = 4 * 16 * 16 + 3 * 16 * 48 + 2 * 16
@@ -107,3 +107,65 @@ def test_a_file_that_is_no_gguf_is_refused_and_leaves_nothing(cache: Cache, tmp_
     with pytest.raises(PolicyError, match=r"x\.gguf cannot be unpacked"):
         gguf.build(config, cache, tmp_path / "base", [])
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "x.gguf"]
+
+
+NAMES = {
+    "input_layernorm": "attn_norm",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "post_attention_layernorm": "ffn_norm",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
+
+
+def write_gguf(folder: Path, path: Path) -> None:
+    """The tiny one-block model in `folder` as a GGUF file, unquantised."""
+    model = AutoModelForCausalLM.from_pretrained(folder).model
+    bpe = json.loads((folder / "tokenizer.json").read_text())["model"]
+    writer = GGUFWriter(path, "llama")
+    writer.add_name("tiny")
+    writer.add_block_count(1)
+    writer.add_context_length(64)
+    writer.add_embedding_length(16)
+    writer.add_feed_forward_length(48)
+    writer.add_head_count(2)
+    writer.add_head_count_kv(2)
+    writer.add_layer_norm_rms_eps(1e-6)
+    writer.add_vocab_size(len(bpe["vocab"]))
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(sorted(bpe["vocab"], key=bpe["vocab"].get))
+    writer.add_token_types([3] * 3 + [1] * (len(bpe["vocab"]) - 3))
+    writer.add_token_merges([" ".join(pair) for pair in bpe["merges"]])
+    for kind, token in (("bos", 1), ("eos", 2), ("unk", 0), ("pad", 2)):
+        getattr(writer, f"add_{kind}_token_id")(token)
+    tensors = {"token_embd": model.embed_tokens.weight, "output_norm": model.norm.weight}
+    for name, ours in NAMES.items():
+        tensors[f"blk.0.{ours}"] = model.layers[0].get_parameter(f"{name}.weight")
+    for name, tensor in tensors.items():
+        if name.endswith(("attn_q", "attn_k")):  # GGUF interleaves the halves of a rotation.
+            tensor = tensor.reshape(2, 2, 4, 16).swapaxes(1, 2).reshape(16, 16)
+        writer.add_tensor(f"{name}.weight", tensor.detach().contiguous().numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def test_a_gguf_file_becomes_the_model_that_it_was_made_of(cache: Cache, tmp_path: Path) -> None:
+    source = scratch.build(TINY, cache, tmp_path / "source", [TASK])
+    write_gguf(source, path := tmp_path / "tiny.gguf")
+    config = gguf.Config(uri=f"file://{path}", sha256=sha256_of(path), dtype="float32")
+    folder = gguf.build(config, cache, tmp_path / "base", [])
+    ids = torch.tensor([[1, 70, 71, 72, 2]])
+    before, after = (
+        AutoModelForCausalLM.from_pretrained(it)(ids).logits for it in (source, folder)
+    )
+    assert torch.allclose(before, after, atol=1e-5)
+    text = "<|im_start|>What is the weather?<|im_end|>"
+    old, new = (AutoTokenizer.from_pretrained(it).encode(text) for it in (source, folder))
+    assert old == new
+    assert "quantization_config" not in json.loads((folder / "config.json").read_text())

@@ -3,10 +3,12 @@
 An infrastructure failure is a row with status `infra`: it is counted apart and never scored.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from envace.episode import Message, Record
+from envace.inference.chat import ChatML
 from envace.inference.policy import Policy
 
 
@@ -62,9 +64,29 @@ class Report(Record):
         return passed / len(self.scored) if self.scored else 0.0
 
 
-class Suite(Protocol):
-    """What `build(config, …)` of a suite plug-in returns."""
+@dataclass(frozen=True)
+class Candidate:
+    """The policy under test."""
 
-    def run(self, policy: Policy, name: str, digest: str) -> Sequence[Report]:
-        """One report for each mode of the suite."""
+    policy: Policy
+    renderer: ChatML
+    name: str
+    """A short name, for example `base`."""
+    digest: str
+    """Content hash of its weights."""
+
+
+class Suite(Protocol):
+    """What `build(config, heldout, seed)` of a suite plug-in returns.
+
+    `heldout` are the recordings that training never saw; a suite with items of its own ignores it.
+    """
+
+    @property
+    def size(self) -> int:
+        """How many trials a run makes, all modes together."""
+        ...
+
+    def run(self, candidate: Candidate, done: Callable[[], None]) -> Sequence[Report]:
+        """One report for each mode; `done` is called after every trial."""
         ...

@@ -37,9 +37,13 @@ class Actor:
     renderer: ChatML
     budget: Budget
 
-    def open(self, system: str, tools: Items[Tool], memory: str = "") -> Sequence:
-        """The sequence an episode starts from; `memory` is what private rehearsal left."""
-        return opening(self.renderer, system, tools, memory)
+    def open(self, system: str, tools: Items[Tool]) -> Sequence:
+        """The sequence that an episode starts from."""
+        return opening(self.renderer, system, tools)
+
+    def hear(self, context: Sequence, message: Message) -> Sequence:
+        """`context` with a message that somebody else wrote."""
+        return hear(self.renderer, context, message)
 
     async def act(self, context: Sequence, seed: int) -> tuple[Turn, Sequence]:
         """Samples one ACT output after `context`; the turn as read, and the longer sequence."""
@@ -62,12 +66,18 @@ def read(text: str, tokens: int, cut: bool) -> Turn:
     return Turn(Role.ACT, text, () if fault else act.calls, act.reply, fault, tokens)
 
 
-def opening(renderer: ChatML, system: str, tools: Items[Tool], memory: str = "") -> Sequence:
-    """The system message of the ACT role: policy text, tools, and the memory if there is one."""
+def opening(renderer: ChatML, system: str, tools: Items[Tool]) -> Sequence:
+    """The system message of the ACT role: policy text and tools."""
     text = prompt("act").format(policy=system, tools="\n".join(map(signature, tools)))
-    if memory:
-        text += "\n" + prompt("act_memory").format(memory=memory)
     return Sequence(Role.ACT, renderer.message("system", text, Source.TEMPLATE))
+
+
+def remember(renderer: ChatML, context: Sequence, memory: str) -> Sequence:
+    """`context` with what private rehearsal left, said right after the user's message."""
+    if not memory:
+        return context
+    text = prompt("act_memory").format(memory=memory)
+    return context.extend(*renderer.message("system", text, Source.RECORDED))
 
 
 def hear(renderer: ChatML, context: Sequence, message: Message) -> Sequence:

@@ -7,7 +7,7 @@ Who answers the call is an argument: a rehearsing policy in training and in priv
 in a benchmark and in the committed execution. All state lives in local variables.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +15,7 @@ from envace.config import Config
 from envace.environment import Environment
 from envace.episode import Episode, Fault, Message, Observation, Sequence, Step, Tool, Turn
 from envace.inference.policy import seed_for
-from envace.rehearsal.act import Actor, hear
+from envace.rehearsal.act import Actor, remember
 from envace.rehearsal.protocol import check, refuse
 from envace.strict_json import dumps
 
@@ -41,13 +41,16 @@ class Opening:
     system: str
     tools: tuple[Tool, ...]
     user_messages: tuple[str, ...]
-    memory: str = ""
-    """What private rehearsal left; empty without one."""
 
 
 def always(_: Rounds) -> bool:
     """Every user message follows, whatever the policy did before it."""
     return True
+
+
+async def nothing(_: tuple[Message, ...]) -> str:
+    """Acts without private rehearsal: there is no memory."""
+    return ""
 
 
 @dataclass(frozen=True)
@@ -58,37 +61,48 @@ class Stage:
     rules: Rules
     goes_on: Callable[[Rounds], bool] = always
     """May the next user message follow these rounds?"""
+    memory: Callable[[tuple[Message, ...]], Awaitable[str]] = nothing
+    """What private rehearsal leaves after the conversation so far."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """What followed one user message, and how the conversation stands after it."""
+
+    steps: tuple[Step, ...]
+    messages: tuple[Message, ...]
+    context: Sequence
+    fault: Fault | None = None
 
 
 async def play(opening: Opening, stage: Stage, environment: Environment, seed: int) -> Episode:
     """Plays one episode. A fault of the policy is recorded in it; nothing is raised for one."""
-    context = stage.actor.open(opening.system, opening.tools, opening.memory)
-    messages: tuple[Message, ...] = ()
+    played = Round((), (), stage.actor.open(opening.system, opening.tools))
     rounds: Rounds = ()
-    fault = None
     for user in opening.user_messages:
-        messages += (Message(role="user", content=user),)
-        context = hear(stage.actor.renderer, context, messages[-1])
-        scene = _Scene(opening.tools, stage, environment, seed_for(seed, len(rounds)))
-        steps, messages, context, fault = await scene.run(messages, context)
-        rounds += (steps,)
-        if fault or not stage.goes_on(rounds):
+        message = Message(role="user", content=user)
+        context = stage.actor.hear(played.context, message)
+        messages = (*played.messages, message)
+        context = remember(stage.actor.renderer, context, await stage.memory(messages))
+        scene = Scene(opening.tools, stage, environment, seed_for(seed, len(rounds)))
+        played = await scene.run(messages, context)
+        rounds += (played.steps,)
+        if played.fault or not stage.goes_on(rounds):
             break
-    return Episode(opening.task_id, rounds, context, messages, fault)
+    return Episode(opening.task_id, rounds, played.context, played.messages, played.fault)
 
 
 @dataclass(frozen=True)
-class _Scene:
-    """The steps that follow one user message."""
+class Scene:
+    """Where the steps that follow one user message are played."""
 
     tools: tuple[Tool, ...]
     stage: Stage
     environment: Environment
     seed: int
 
-    async def run(
-        self, messages: tuple[Message, ...], context: Sequence
-    ) -> tuple[tuple[Step, ...], tuple[Message, ...], Sequence, Fault | None]:
+    async def run(self, messages: tuple[Message, ...], context: Sequence) -> Round:
+        """Alternates ACT and the environment until the policy replies or must stop."""
         steps: tuple[Step, ...] = ()
         for index in range(self.stage.rules.max_steps):
             turn, context = await self.stage.actor.act(context, seed_for(self.seed, index))
@@ -97,13 +111,13 @@ class _Scene:
             steps += (step,)
             for answer in _told(step):
                 messages += (answer,)
-                context = hear(self.stage.actor.renderer, context, answer)
+                context = self.stage.actor.hear(context, answer)
             fault = _fault(step)
             if fault and (self.stage.rules.on_fault == "end" or fault is Fault.TOO_LONG):
-                return steps, messages, context, fault
+                return Round(steps, messages, context, fault)
             if not turn.calls and not turn.fault:
-                return steps, messages, context, None
-        return steps, messages, context, Fault.TOO_MANY_STEPS
+                return Round(steps, messages, context)
+        return Round(steps, messages, context, Fault.TOO_MANY_STEPS)
 
     async def _answers(self, turn: Turn, messages: tuple[Message, ...]) -> tuple[Observation, ...]:
         """The observations of a turn's calls, each seeing the ones before it."""
@@ -114,7 +128,7 @@ class _Scene:
         seen: tuple[Observation, ...] = ()
         for call in turn.calls:
             so_far = messages + tuple(
-                _answer(call.name, seen) for call, seen in zip(turn.calls, seen, strict=False)
+                _answer(made.name, one) for made, one in zip(turn.calls, seen, strict=False)
             )
             refusal = check(call, self.tools)
             seen += (refusal or await self.environment.respond(call, so_far),)

@@ -5,13 +5,13 @@ failures here. Great Expectations takes seconds to import, so nothing does befor
 """
 
 import html
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from envace.artifacts import replace_folder
 from envace.tasks.dedupe import content_hash
 from envace.tasks.task import Task
 
@@ -94,9 +94,7 @@ def check(tasks: "DataFrame", rules: Sequence[Rule], folder: Path) -> Validation
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as scratch:
         site = Path(scratch) / "site"
         results = _run(tasks, rules, site)
-        if folder.exists():
-            folder.rename(Path(scratch) / "old")
-        shutil.move(site, folder)
+        replace_folder(site, folder)
     failures = [_failure(result) for result in results if not result.success]
     if tasks.empty:
         failures.insert(0, "the data set is empty")

@@ -192,7 +192,7 @@ def _mentioned(recorded: _Recorded) -> list[str]:
 
 def _tells(text: str) -> bool:
     """Is it an id, date or number, or one longer word such as a status?"""
-    if not 1 < len(text) <= MAX_TEXT:
+    if not 1 < len(text) <= MAX_TEXT or len(text.split()) > 2:
         return False
     return any(map(str.isdigit, text)) or (len(text) > 3 and text.isalpha() and text.islower())
 

@@ -1,14 +1,13 @@
 """Tasks and rejections at rest: JSON Lines, one record a line, written whole or not at all."""
 
-import os
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from pydantic import ValidationError
 from pydantic_core import to_json
 
+from envace.artifacts import write_atomically
 from envace.errors import TaskError
 from envace.strict_json import loads
 from envace.tasks.source import Rejected
@@ -49,16 +48,4 @@ def _task(line: bytes, where: str) -> Task:
 
 
 def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
-    """Writes to a temporary name beside `path`, then renames: it is old or new, never half."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        temporary = Path(file.name)
-        try:
-            file.writelines(line + b"\n" for line in lines)
-            file.flush()
-            os.fsync(file.fileno())
-            temporary.chmod(0o644)
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+    write_atomically(path, b"".join(line + b"\n" for line in lines))

@@ -5,7 +5,9 @@ and every value is finite, shallow and small, so that checking it is bounded in 
 """
 
 import json
+import math
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
@@ -109,8 +111,11 @@ def _walk(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
             stack += [(inner, depth + 1) for inner in part]
 
 
-def _infinite(value: JsonValue) -> bool:
-    return isinstance(value, float) and value - value != 0
+def _unreal(value: JsonValue) -> bool:
+    """Is it NaN, infinite, or an integer that no float can hold?"""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    return isinstance(value, int) and value.bit_length() > sys.float_info.max_exp
 
 
 def _unbounded(value: JsonValue, max_depth: int) -> str | None:
@@ -118,16 +123,16 @@ def _unbounded(value: JsonValue, max_depth: int) -> str | None:
     for part, depth in _walk(value):
         if isinstance(part, dict | list) and depth > max_depth:
             return f"it nests more than {max_depth} levels deep"
-        if _infinite(part):
-            return f"it holds {part}, which is not a JSON number"
+        if _unreal(part):
+            return "it holds a number that is not finite"
     size = len(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
     return f"it takes {size:,} bytes, limit {MAX_BYTES:,}" if size > MAX_BYTES else None
 
 
 def _numbers(task: Task) -> str | None:
     for part, _ in _walk(task.model_dump(mode="json")):
-        if _infinite(part):
-            return f"not_finite: the record holds {part}, which is not a JSON number"
+        if _unreal(part):
+            return "not_finite: the record holds a number that is not finite"
     return None
 
 

@@ -1,9 +1,9 @@
 """Checkpoints of a run: written whole or not at all, and resumed only by the run they belong to.
 
-A checkpoint is a folder with weights, optimiser state and a manifest of hashes; it is written under
-a temporary name, synced and renamed, then the older ones go. Sampling is seeded by step, so weights,
-optimiser and step are all the state there is. The folder lies outside every DVC output, where
-`dvc repro` cannot delete it.
+A checkpoint is a folder with weights, optimiser state and a manifest of hashes; it is written
+under a temporary name, synced and renamed, then the older ones go. Sampling is seeded by step, so
+weights, optimiser and step are all the state there is. The folder lies outside every DVC output,
+where `dvc repro` cannot delete it.
 """
 
 import json

@@ -15,6 +15,7 @@ from envace.artifacts import Cache
 from envace.errors import PolicyError
 from envace.tasks.task import Task
 from envace.training.bases._folder import whole
+from envace.training.bases._quiet import quiet
 
 log = logging.getLogger(__name__)
 
@@ -34,15 +35,15 @@ class Config(envace.config.Config):
 
 
 def build(config: Config, cache: Cache, folder: Path, tasks: Sequence[Task]) -> Path:
-    """Unpacks the file into `folder`. Raises `PolicyError` when it cannot be read or speaks otherwise."""
+    """Unpacks the file into `folder`. Raises `PolicyError` when that fails or alters speech."""
     path = cache.fetch(config.uri, config.sha256)
-    with whole(folder) as temp, _quiet():
+    with whole(folder) as temp, quiet(), _uncollected():
         try:
             before = _unpack(path, temp, config.dtype)
         except (ValueError, KeyError, OSError) as error:
             raise PolicyError(
-                f"{config.uri} cannot be unpacked ({error}); expected a GGUF file of a model family "
-                "that transformers knows."
+                f"{config.uri} cannot be unpacked ({error}); "
+                "expected a GGUF file of a model family that transformers knows."
             ) from error
         after = _saved_speech(temp)
         if before != after:
@@ -88,19 +89,12 @@ def _speech(model: Any, tokenizer: Any) -> list[int]:
 
 
 @contextmanager
-def _quiet() -> Generator[None]:
-    """No bars and warnings of transformers; no garbage collection, which takes a third of the time."""
-    from transformers.utils import logging as hf
-
-    level, bars, collects = hf.get_verbosity(), hf.is_progress_bar_enabled(), gc.isenabled()
-    hf.set_verbosity_error()
-    hf.disable_progress_bar()
+def _uncollected() -> Generator[None]:
+    """No garbage collection: reading a GGUF makes a million small objects, and none is garbage."""
+    collects = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        hf.set_verbosity(level)
-        if bars:
-            hf.enable_progress_bar()
         if collects:
             gc.enable()

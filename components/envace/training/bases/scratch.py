@@ -16,6 +16,7 @@ from envace.artifacts import Cache
 from envace.errors import TaskError
 from envace.tasks.task import Task
 from envace.training.bases._folder import whole
+from envace.training.bases._quiet import quiet
 
 _SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 _TEMPLATE = (
@@ -45,7 +46,7 @@ def build(config: Config, cache: Cache, folder: Path, tasks: Sequence[Task]) -> 
     """Makes the folder. Raises `TaskError` when there is no task to train the tokenizer on."""
     if not tasks:
         raise TaskError("got no task, but the tokenizer is trained on them; curate some first.")
-    with whole(folder) as temp:
+    with whole(folder) as temp, quiet():
         tokenizer = _tokenizer(tasks, config.vocab_size)
         tokenizer.save_pretrained(temp)
         _model(config, len(tokenizer)).save_pretrained(temp)
@@ -110,4 +111,4 @@ def _model(config: Config, vocab_size: int) -> Any:
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
-        return LlamaForCausalLM(shape).to(torch.float32)
+        return LlamaForCausalLM(shape)

