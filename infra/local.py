@@ -70,8 +70,13 @@ def retrain() -> None:
     started: list[str] = []
     try:
         started += [name for name in ("prefect", "worker") if _start(name)]
+        if "prefect" in started:  # nobody works on what its last stop left behind
+            _end_runs("CRASHED")
         _prefect("--no-prompt", "deploy", "--all", log=LOGS / "deploy.log")
         _prefect("deployment", "run", "retrain/weekly", "--watch")
+    except (KeyboardInterrupt, SystemExit):
+        _end_runs("CANCELLING")  # the worker ends the stage, then the run
+        raise
     finally:
         for name in reversed(started):
             _stop(name)
@@ -148,6 +153,25 @@ def _ask(method: str, url: str, body: bytes | None = None) -> bytes | None:
             return answer.read()
     except (HTTPError, OSError):
         return None
+
+
+def _end_runs(state: str) -> None:
+    """Sets the runs that are going on to `state`, and waits until none is: a run that stays open
+    would hold the one place there is, and every later run would be cancelled.
+    """
+    query = {"flow_runs": {"state": {"type": {"any_": ["PENDING", "RUNNING", "CANCELLING"]}}}}
+    change = json.dumps({"state": {"type": state, "name": state.capitalize()}}).encode()
+    deadline = time.monotonic() + STOP_LIMIT
+    asked: set[str] = set()
+    while time.monotonic() < deadline:
+        found = _ask("POST", f"{PREFECT}/flow_runs/filter", json.dumps(query).encode())
+        open_runs = {run["id"] for run in json.loads(found or b"[]")}
+        if not open_runs:
+            return
+        for run in open_runs - asked:
+            _ask("POST", f"{PREFECT}/flow_runs/{run}/set_state", change)
+        asked |= open_runs
+        time.sleep(0.5)
 
 
 def _prefect(*arguments: str, log: Path | None = None) -> None:

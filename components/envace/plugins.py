@@ -6,12 +6,13 @@ cheap; a heavy library is imported inside the function that needs it.
 """
 
 import importlib
-import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Any
 
-from pydantic import BeforeValidator, PlainSerializer
+from pydantic import GetPydanticSchema
+from pydantic_core import core_schema
 
 from envace.config import Config, nearest
 from envace.errors import ConfigError, PluginError
@@ -32,9 +33,10 @@ class Plugin:
 
 
 def names(package: str) -> list[str]:
-    """The plug-in names of a package: its modules that don't start with `_`."""
-    path = importlib.import_module(package).__path__
-    return sorted(info.name for info in pkgutil.iter_modules(path) if not info.name.startswith("_"))
+    """The plug-in names of a package: its files that define `Config`, save those with a `_`."""
+    folders = map(Path, importlib.import_module(package).__path__)
+    files = [file for folder in folders for file in folder.glob("[!_]*.py")]
+    return sorted(file.stem for file in files if "\nclass Config(" in file.read_text("utf-8"))
 
 
 def choose(package: str, spec: object) -> Plugin:
@@ -53,8 +55,8 @@ def choose(package: str, spec: object) -> Plugin:
     return Plugin(package, name, module.Config.read(options, name))
 
 
-def plugin_of(package: str) -> Any:
-    """A pydantic field type for a plug-in of `package`: `reward: plugin_of("envace.rewards")`."""
+def plugin_of(package: str) -> GetPydanticSchema:
+    """Marks a config field as a plug-in of `package`: `Annotated[Plugin, plugin_of("…")]`."""
 
     def read(spec: object) -> Plugin:
         try:
@@ -65,4 +67,11 @@ def plugin_of(package: str) -> Any:
     def write(plugin: Plugin) -> dict[str, Any]:
         return {"name": plugin.name, **plugin.config.model_dump(mode="json")}
 
-    return Annotated[Any, BeforeValidator(read), PlainSerializer(write)]
+    schema = core_schema.no_info_plain_validator_function(
+        read, serialization=core_schema.plain_serializer_function_ser_schema(write)
+    )
+
+    def schema_of(kind: object, handler: object) -> core_schema.CoreSchema:
+        return schema
+
+    return GetPydanticSchema(schema_of)

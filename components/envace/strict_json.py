@@ -1,12 +1,17 @@
-"""JSON as the standard has it, from anybody: no NaN or Infinity, bounded in size and depth."""
+"""JSON as the standard has it, from anybody: finite numbers, Unicode text, bounded size and depth.
+
+What `loads` accepts, `dumps` can write and a UTF-8 file can hold.
+"""
 
 import json
+import math
 from typing import NoReturn
 
 from pydantic import JsonValue
 
 MAX_CHARACTERS = 1_000_000
 MAX_DEPTH = 64
+MAX_DIGITS = 100
 
 
 def loads(text: str) -> JsonValue:
@@ -15,7 +20,16 @@ def loads(text: str) -> JsonValue:
         raise ValueError(f"{len(text):,} characters, limit {MAX_CHARACTERS:,}")
     if _depth(text) > MAX_DEPTH:
         raise ValueError(f"nested deeper than {MAX_DEPTH}")
-    return json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique)
+    value = json.loads(
+        text,
+        parse_constant=_refuse,
+        parse_float=_finite,
+        parse_int=_short,
+        object_pairs_hook=_unique,
+    )
+    if "\\u" in text:  # only an escape can smuggle in half of a surrogate pair
+        dumps(value).encode()
+    return value
 
 
 def dumps(value: object) -> str:
@@ -25,6 +39,18 @@ def dumps(value: object) -> str:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
+
+
+def _finite(number: str) -> float:
+    if not math.isfinite(value := float(number)):
+        raise ValueError(f"{number} is too large a number")
+    return value
+
+
+def _short(number: str) -> int:
+    if len(number) > MAX_DIGITS:
+        raise ValueError(f"a number has {len(number):,} digits, limit {MAX_DIGITS}")
+    return int(number)
 
 
 def _unique(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:

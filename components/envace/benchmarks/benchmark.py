@@ -82,11 +82,15 @@ class Suite(Protocol):
     `heldout` are the recordings that training never saw; a suite with items of its own ignores it.
     """
 
-    @property
-    def size(self) -> int:
-        """How many trials a run makes, all modes together."""
+    def size(self, thorough: bool) -> int:
+        """How many trials a run makes."""
         ...
 
-    def run(self, candidate: Candidate, done: Callable[[], None]) -> Sequence[Report]:
-        """One report for each mode; `done` is called after every trial."""
+    def run(
+        self, candidate: Candidate, thorough: bool, done: Callable[[], None]
+    ) -> Sequence[Report]:
+        """One report for each mode, or only for the first unless it is to be `thorough`.
+
+        `done` is called after every trial.
+        """
         ...

@@ -1,9 +1,9 @@
-"""Episodes to a batch: each sequence with its advantages, packed so that prefixes are shared.
+"""Episodes to a batch: each sequence with its advantages, packed so that nothing is computed twice.
 
-A pack is one row of tokens: a prefix that its sequences share, then the rest of each, one after
-the other. A token attends to the prefix and to its own sequence only, at the position it had
-there, so the log-probabilities are those of the sequences computed one by one. There is no padding.
-Letters: t tokens of a pack, s trained tokens of it.
+A pack is a prefix tree of sequences, laid out as one row: where sequences begin alike, the tokens
+they share stand once. A token attends to its ancestors only, at the position it had in its own
+sequence, so the log-probabilities are those of the sequences computed one by one. There is no
+padding. Letters: t tokens of a pack, s trained tokens of its sequences.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Pack:
-    """Sequences in one row that share a prefix."""
+    """A prefix tree of sequences in one row."""
 
     ids: Int[Tensor, " t"]
     positions: Int[Tensor, " t"]
@@ -66,18 +66,11 @@ def demonstrations(sequences: Sequence[episode.Sequence]) -> tuple[Sample, ...]:
 
 
 def pack(chosen: Sequence[Sample], most_tokens: int) -> list[Pack]:
-    """Packs of at most `most_tokens` tokens (a longer sequence has one of its own).
-
-    Sequences join a pack as long as that computes fewer tokens than starting another.
-    """
+    """Packs of at most `most_tokens` tokens; a longer sequence has one of its own."""
 
     def joins(run: list[Ids], following: Ids) -> bool:
-        before = _common(run) if len(run) > 1 else 0
-        common = min(_common([*run, following]), *(heads[tuple(ids)] for ids in run))
-        size = sum(map(len, run)) + len(following) - len(run) * common
-        return size <= most_tokens and len(run) * common >= (len(run) - 1) * before
+        return _size([*run, following]) <= most_tokens
 
-    heads = {sample.ids: sample.trained[0] for sample in chosen}
     return [_pack([chosen[index] for index in run]) for run in runs([s.ids for s in chosen], joins)]
 
 
@@ -116,32 +109,45 @@ def _sample(sequence: episode.Sequence, advantages: Sequence[float]) -> Sample:
     return Sample(sequence.role, sequence.ids, trained, sampled, tuple(spread))
 
 
-def _common(run: Sequence[Ids]) -> int:
-    """Length of the prefix that all share."""
-    return min((shared(run[0], other) for other in run[1:]), default=len(run[0]))
+def _size(run: Sequence[Ids]) -> int:
+    """Tokens of the prefix tree of sorted sequences."""
+    both = zip(run, run[1:], strict=False)
+    return sum(map(len, run)) - sum(shared(before, after) for before, after in both)
 
 
 def _pack(members: Sequence[Sample]) -> Pack:
-    """One row: the shared prefix (never a trained token of it), then each member's own tokens."""
-    alone = len(members) == 1
-    first = min(sample.trained[0] for sample in members)
-    common = 0 if alone else min(_common([s.ids for s in members]), first)
-    ids, positions, owners = list(members[0].ids[:common]), list(range(common)), [0] * common
-    sources: list[int] = []
-    for number, sample in enumerate(members, start=1):
-        offset = len(ids) - common
-        ids += sample.ids[common:]
-        positions += range(common, len(sample.ids))
-        owners += [number] * (len(sample.ids) - common)
-        sources += [p - 1 + (offset if p - 1 >= common else 0) for p in sample.trained]
-    owner = torch.tensor(owners)
-    visible = (owner[:, None] == owner[None, :]) | (owner[None, :] == 0)
+    """The prefix tree of sequences that are sorted by their ids."""
+    ids: list[int] = []
+    positions: list[int] = []
+    parents: list[int] = []
+    paths: list[list[int]] = []
+    before: Ids = ()
+    for sample in members:
+        common = shared(before, sample.ids)
+        path = paths[-1][:common] if paths else []
+        for place in range(common, len(sample.ids)):
+            parents.append(path[-1] if path else -1)
+            path.append(len(ids))
+            ids.append(sample.ids[place])
+            positions.append(place)
+        paths.append(path)
+        before = sample.ids
+    both = list(zip(members, paths, strict=True))
     return Pack(
         ids=torch.tensor(ids),
         positions=torch.tensor(positions),
-        mask=visible & torch.ones_like(visible).tril(),
-        sources=torch.tensor(sources),
+        mask=_ancestors(parents),
+        sources=torch.tensor([path[p - 1] for s, path in both for p in s.trained]),
         targets=torch.tensor([s.ids[p] for s in members for p in s.trained]),
         sampled=torch.tensor([value for s in members for value in s.sampled]),
         advantages=torch.tensor([value for s in members for value in s.advantages]),
     )
+
+
+def _ancestors(parents: Sequence[int]) -> Bool[Tensor, "t t"]:
+    """mask[i, j]: is token j token i itself or one of its ancestors? Parents come first."""
+    mask = np.eye(len(parents), dtype=bool)
+    for token, parent in enumerate(parents):
+        if parent >= 0:
+            mask[token] |= mask[parent]
+    return torch.from_numpy(mask)

@@ -51,8 +51,11 @@ class Run:
     seed: int
 
 
-def train(run: Run, tasks: Sequence[Task]) -> Iterator[dict[str, float]]:
-    """Trains in place; yields the metrics of each step. Raises `TrainingError` on an empty set."""
+def train(run: Run, tasks: Sequence[Task]) -> Iterator[tuple[int, dict[str, float]]]:
+    """Trains in place; yields each step, counted from 1, with its metrics.
+
+    Raises `TrainingError` on an empty set.
+    """
     if not tasks:
         raise TrainingError("there is no task to train on; check the report of `curate`.")
     first, steps = run.checkpoints.resume(run.learner), run.schedule.steps
@@ -67,4 +70,4 @@ def train(run: Run, tasks: Sequence[Task]) -> Iterator[dict[str, float]]:
         measured = update(run.learner, samples(groups, run.estimate))
         run.checkpoints.save(run.learner, step + 1, steps)
         spent = {"time/rollout": played - began, "time/update": time.monotonic() - played}
-        yield {"step": step + 1, **describe(groups, run.estimate), **measured, **spent}
+        yield step + 1, {**describe(groups, run.estimate), **measured, **spent}

@@ -27,8 +27,8 @@ class Schedule(BaseConfig):
 
     steps: int = 12
     """Updates."""
-    sequences_per_step: int = 32
-    """Sequences of one update, of both roles together."""
+    tasks_per_step: int = 16
+    """Tasks of one update, each with all its outputs in both roles."""
     learning_rate: float = 1e-4
     """Of AdamW at its highest; it falls to a tenth along a cosine after `warmup_steps`."""
     warmup_steps: int = 2
@@ -40,36 +40,39 @@ class Schedule(BaseConfig):
     """Updates between two checkpoints; 0 writes none."""
 
 
-def sequences(
-    renderer: ChatML, tasks: Sequence[Task], recorded_share: float, seed: int
-) -> tuple[episode.Sequence, ...]:
-    """Every recorded output of every task in the role that produces it."""
-    found: list[episode.Sequence] = []
-    for task in tasks:
-        found.append(act.demonstrate(renderer, task.system, task.tools, task.conversation))
-        show = random.Random(seed_for(seed, "recorded", task.id)).random() < recorded_share
-        found += rehearse.demonstrate(renderer, task.tools, task.conversation, show)
-    return tuple(found)
+Demonstration = tuple[episode.Sequence, ...]
+"""All recorded outputs of one task in the roles that produce them."""
+
+
+def demonstrate(renderer: ChatML, task: Task, recorded_share: float, seed: int) -> Demonstration:
+    """The ACT sequence of a recording, and one REHEARSE sequence for each of its calls."""
+    acted = act.demonstrate(renderer, task.system, task.tools, task.conversation)
+    show = random.Random(seed_for(seed, "recorded", task.id)).random() < recorded_share
+    return (acted, *rehearse.demonstrate(renderer, task.tools, task.conversation, show))
 
 
 def warm_start(
     learner: Learner,
-    chosen: Sequence[episode.Sequence],
+    chosen: Sequence[Demonstration],
     schedule: Schedule,
     checkpoints: Checkpoints,
     seed: int,
-) -> Iterator[dict[str, float]]:
-    """Trains in place; yields the metrics of each step. Raises `TrainingError` on an empty set."""
+) -> Iterator[tuple[int, dict[str, float]]]:
+    """Trains in place; yields each step, counted from 1, with its metrics.
+
+    Raises `TrainingError` on an empty set.
+    """
     if not chosen:
         raise TrainingError("there is no recording to imitate; check the report of `curate`.")
     for step in range(checkpoints.resume(learner), schedule.steps):
         began = time.monotonic()
         for group in learner.optimizer.param_groups:
             group["lr"] = rate(schedule, step)
-        picked = choose(len(chosen), schedule.sequences_per_step, step, seed)
-        metrics = imitate(learner, demonstrations([chosen[index] for index in picked]))
+        picked = choose(len(chosen), schedule.tasks_per_step, step, seed)
+        outputs = [sequence for index in picked for sequence in chosen[index]]
+        metrics = imitate(learner, demonstrations(outputs))
         checkpoints.save(learner, step + 1, schedule.steps)
-        yield {"step": step + 1, **metrics, "time/update": time.monotonic() - began}
+        yield step + 1, {**metrics, "time/update": time.monotonic() - began}
 
 
 def rate(schedule: Schedule, step: int) -> float:

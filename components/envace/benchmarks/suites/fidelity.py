@@ -56,12 +56,13 @@ class Fidelity:
             for item in _items(task for task in ordered if task.source == source)[: config.calls]
         ]
 
-    @property
-    def size(self) -> int:
+    def size(self, thorough: bool) -> int:
         """How many calls are rehearsed."""
         return len(self._items)
 
-    def run(self, candidate: Candidate, done: Callable[[], None]) -> tuple[Report, ...]:
+    def run(
+        self, candidate: Candidate, thorough: bool, done: Callable[[], None]
+    ) -> tuple[Report, ...]:
         """One report over all calls."""
         trials = asyncio.run(self._trials(candidate, done))
         return (

@@ -34,8 +34,9 @@ class Config(BaseConfig):
     """Tiers of difficulty, by name."""
     scenarios: int = Field(default=8, gt=0)
     """Scenarios a domain and tier."""
-    attempts: tuple[int, ...] = (0, 2)
-    """Private rehearsals of each user message, one mode each; 0 acts at once."""
+    attempts: tuple[int, ...] = Field(default=(0, 2), min_length=1)
+    """Private rehearsals of each user message, one mode each; 0 acts at once. The trained policy
+    is run in every mode, the others in the first."""
     budget: Budget = Budget(temperature=0)
     """Of the committed episode; greedy by default."""
     rehearsal_temperature: float = 0.7
@@ -64,12 +65,16 @@ class Worlds:
                 for number in range(config.scenarios)
             ]
 
-    @property
-    def size(self) -> int:
-        """Trials of a run, all modes together."""
-        return len(self._items) * len(self._config.attempts)
+    def size(self, thorough: bool) -> int:
+        """Trials of a run."""
+        return len(self._items) * len(self._modes(thorough))
 
-    def run(self, candidate: Candidate, done: Callable[[], None]) -> tuple[Report, ...]:
+    def _modes(self, thorough: bool) -> tuple[int, ...]:
+        return self._config.attempts if thorough else self._config.attempts[:1]
+
+    def run(
+        self, candidate: Candidate, thorough: bool, done: Callable[[], None]
+    ) -> tuple[Report, ...]:
         """One report for each number of private rehearsals."""
         return tuple(
             Report(
@@ -81,7 +86,7 @@ class Worlds:
                 n_expected=len(self._items),
                 trials=asyncio.run(self._trials(candidate, attempts, done)),
             )
-            for attempts in self._config.attempts
+            for attempts in self._modes(thorough)
         )
 
     async def _trials(

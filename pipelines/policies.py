@@ -1,0 +1,52 @@
+"""The policies that the stages hand on, as model folders with a hash each."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from envace.artifacts import digest_of
+from envace.inference.backends.hf import HfPolicy
+from envace.inference.backends.hf import build as build_policy
+from envace.inference.chat import load_renderer
+from envace.tasks.task import Task
+from pipelines.params import Params, plain
+from pipelines.settings import Settings
+
+
+def base(params: Params, settings: Settings, tasks: Sequence[Task]) -> Path:
+    """The folder of the base policy, made once and kept in the cache.
+
+    A base that is made from the tasks (`scratch`) is another one for other tasks.
+    """
+    chosen = params.policy.base
+    made_of: list[object] = [chosen.name, plain(chosen.config)]
+    if chosen.name == "scratch":
+        made_of.append([task.model_dump(mode="json") for task in tasks])
+    key = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:16]
+    folder = settings.cache / "bases" / key
+    if not folder.is_dir():
+        chosen.build(settings.sources(), folder, tasks)
+    return folder
+
+
+def policy(params: Params, folder: Path) -> HfPolicy:
+    """The model in `folder`, in this process."""
+    return build_policy(params.policy.engine, folder, load_renderer(folder).stop, folder.name)
+
+
+def export(model: HfPolicy, like: Path, folder: Path) -> str:
+    """Writes the policy's weights to `folder`, whole or not at all; returns their digest."""
+    temporary = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(temporary, ignore_errors=True)
+    shutil.copytree(like, temporary, ignore=shutil.ignore_patterns("*.safetensors"))
+    model.model.save_pretrained(temporary)
+    shutil.rmtree(folder, ignore_errors=True)
+    temporary.rename(folder)
+    return digest_of(folder)
+
+
+def run_id(*parts: object) -> str:
+    """A short name for a run, from everything that decides it."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -1,0 +1,37 @@
+"""Stage warmstart: the base policy imitates the recordings in both roles."""
+
+from envace.artifacts import sha256_of
+from envace.grpo.update import learner_of
+from envace.inference.chat import load_renderer
+from envace.tasks.store import read_tasks
+from envace.tracking.tracker import write_curve
+from envace.training.checkpoint import Checkpoints
+from envace.training.warmstart import demonstrate, warm_start
+from pipelines import params, paths, policies, stage, tracked
+from pipelines.settings import Settings
+
+
+def main() -> str:
+    """Loads, imitates, exports."""
+    chosen, settings = params.load(), Settings.load()
+    tasks, schedule = read_tasks(paths.TRAIN), chosen.warmstart.schedule
+    folder = policies.base(chosen, settings, tasks)
+    policy, renderer = policies.policy(chosen, folder), load_renderer(folder)
+    learner = learner_of(policy.model, schedule.learning_rate, chosen.warmstart.update)
+    share, seed = schedule.recorded_share, chosen.seed
+    imitated = [demonstrate(renderer, task, share, seed) for task in tasks]
+    own = params.plain(chosen.warmstart)
+    run = policies.run_id(
+        "warmstart", chosen.seed, own, params.plain(chosen.policy), sha256_of(paths.TRAIN)
+    )
+    checkpoints = Checkpoints(paths.CHECKPOINTS, run, schedule.checkpoint_every)
+    stream = warm_start(learner, imitated, schedule, checkpoints, seed)
+    rows = tracked.follow("warmstart", run, schedule.steps, stream, "warmstart/loss")
+    digest = policies.export(policy, folder, paths.WARMSTART)
+    write_curve(rows, paths.WARMSTART_CURVE)
+    checkpoints.clear()
+    return f"policy {digest[:12]} → {paths.WARMSTART}"
+
+
+if __name__ == "__main__":
+    stage.run("warmstart", main)
