@@ -75,7 +75,8 @@ def retrain() -> None:
         _prefect("--no-prompt", "deploy", "--all", log=LOGS / "deploy.log")
         _prefect("deployment", "run", "retrain/weekly", "--watch")
     except (KeyboardInterrupt, SystemExit):
-        _end_runs("CANCELLING")  # the worker ends the stage, then the run
+        if started:
+            _end_runs("CANCELLING")  # the worker ends the stage, then the run
         raise
     finally:
         for name in reversed(started):
@@ -159,7 +160,10 @@ def _end_runs(state: str) -> None:
     """Sets the runs that are going on to `state`, and waits until none is: a run that stays open
     would hold the one place there is, and every later run would be cancelled.
     """
-    query = {"flow_runs": {"state": {"type": {"any_": ["PENDING", "RUNNING", "CANCELLING"]}}}}
+    query = {
+        "flows": {"name": {"any_": ["retrain"]}},
+        "flow_runs": {"state": {"type": {"any_": ["PENDING", "RUNNING", "CANCELLING"]}}},
+    }
     change = json.dumps({"state": {"type": state, "name": state.capitalize()}}).encode()
     deadline = time.monotonic() + STOP_LIMIT
     asked: set[str] = set()

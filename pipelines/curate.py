@@ -36,7 +36,3 @@ def longest(renderer: ChatML, task: Task) -> int:
     act = acted(renderer, task.system, task.tools, task.conversation)
     rehearse = rehearsed(renderer, task.tools, task.conversation, show_recorded=True)
     return max(len(sequence.ids) for sequence in (act, *rehearse))
-
-
-if __name__ == "__main__":
-    stage.run("curate", main)

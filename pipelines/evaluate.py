@@ -53,7 +53,3 @@ def scores(reports: list[Report]) -> dict[str, dict[str, dict[str, float]]]:
             "expected": report.n_expected,
         }
     return found
-
-
-if __name__ == "__main__":
-    stage.run("evaluate", main)

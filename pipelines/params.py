@@ -10,15 +10,14 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from envace.config import Config
-from envace.grpo.update import Settings as Update
+from envace.grpo.settings import Settings as Update
 from envace.inference.backends.hf import Config as Engine
 from envace.plugins import Plugin, plugin_of
 from envace.registry.gate import Rules as GateRules
 from envace.rehearsal.act import Budget
 from envace.rollout.play import Rules as PlayRules
 from envace.tasks.curate import Config as Curation
-from envace.training.loop import Schedule as TrainSchedule
-from envace.training.warmstart import Schedule as WarmSchedule
+from envace.training.schedule import Schedule, WarmSchedule
 from pipelines.yaml12 import read_yaml
 
 PARAMS = Path("params.yaml")
@@ -60,7 +59,7 @@ class WarmStart(Config):
 class Train(Config):
     """Role-wise GRPO."""
 
-    schedule: TrainSchedule = TrainSchedule()
+    schedule: Schedule = Schedule()
     """How much is trained."""
     advantage: Advantage
     """The estimator of advantages."""

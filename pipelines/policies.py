@@ -1,7 +1,5 @@
 """The policies that the stages hand on, as model folders with a hash each."""
 
-import hashlib
-import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +9,7 @@ from envace.inference.backends.hf import HfPolicy
 from envace.inference.backends.hf import build as build_policy
 from envace.inference.chat import load_renderer
 from envace.tasks.task import Task
+from pipelines import stage
 from pipelines.params import Params, plain
 from pipelines.settings import Settings
 
@@ -24,8 +23,7 @@ def base(params: Params, settings: Settings, tasks: Sequence[Task]) -> Path:
     made_of: list[object] = [chosen.name, plain(chosen.config)]
     if chosen.name == "scratch":
         made_of.append([task.model_dump(mode="json") for task in tasks])
-    key = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:16]
-    folder = settings.cache / "bases" / key
+    folder = settings.cache / "bases" / stage.fingerprint(made_of)
     if not folder.is_dir():
         chosen.build(settings.sources(), folder, tasks)
     return folder
@@ -45,8 +43,3 @@ def export(model: HfPolicy, like: Path, folder: Path) -> str:
     shutil.rmtree(folder, ignore_errors=True)
     temporary.rename(folder)
     return digest_of(folder)
-
-
-def run_id(*parts: object) -> str:
-    """A short name for a run, from everything that decides it."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]

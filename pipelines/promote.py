@@ -10,7 +10,7 @@ from envace.registry.gate import Outcome, decide
 from envace.registry.models import Registry
 from envace.registry.promote import CHAMPION, Ledger, decision_json, decision_page, promote
 from envace.registry.store import verify
-from pipelines import params, paths, stage
+from pipelines import params, paths
 from pipelines.settings import Settings
 
 
@@ -49,7 +49,3 @@ def outcomes(reports: list[Report], policy: str, chosen: params.Promote) -> list
         f"there is no report of {policy} on suite {chosen.suite} in mode {chosen.mode}; "
         "check promote.suite and promote.mode, then run evaluate again."
     )
-
-
-if __name__ == "__main__":
-    stage.run("promote", main)

@@ -6,7 +6,7 @@ import subprocess
 from envace.artifacts import sha256_of, write_atomically
 from envace.registry.models import Registry
 from envace.registry.store import put
-from pipelines import params, paths, policies, stage
+from pipelines import params, paths, stage
 from pipelines.settings import Settings
 
 CHALLENGER = "challenger"
@@ -18,7 +18,7 @@ def main() -> str:
     stored = put(paths.GRPO, paths.STORE)
     lineage = {
         "profile": chosen.profile,
-        "params": policies.run_id(params.plain(chosen)),
+        "params": stage.fingerprint(params.plain(chosen)),
         "data": sha256_of(paths.TRAIN),
         "base": json.dumps(params.plain(chosen.policy)["base"]),
         "commit": commit(),
@@ -40,7 +40,3 @@ def commit() -> str:
         check=False,
     )
     return described.stdout.strip()
-
-
-if __name__ == "__main__":
-    stage.run("register", main)

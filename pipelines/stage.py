@@ -1,8 +1,7 @@
-"""How a stage runs: one closing line when it is done; one sentence and exit code 1 when not.
+"""How a stage runs: one closing line when it is done; one sentence and exit code 1 when not."""
 
-Importing it comes first in every stage: it sets the environment that our parts read.
-"""
-
+import hashlib
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -17,7 +16,6 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-import pipelines.settings
 from envace.errors import EnvaceError
 
 QUIET_SECONDS = 10
@@ -26,7 +24,6 @@ QUIET_SECONDS = 10
 
 def run(name: str, body: Callable[[], str]) -> None:
     """Runs a stage; `body` returns what it made and where."""
-    pipelines.settings.calm()
     began = time.monotonic()
     try:
         made = body()
@@ -39,6 +36,11 @@ def say(text: str) -> None:
     """One line on standard output, at once."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
+
+
+def fingerprint(*parts: object) -> str:
+    """A short name for what `parts`, plain values, decide."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class Bar:

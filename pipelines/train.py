@@ -17,7 +17,7 @@ def main() -> str:
     own, schedule = chosen.train, chosen.train.schedule
     policy, renderer = policies.policy(chosen, paths.WARMSTART), load_renderer(paths.WARMSTART)
     start = [digest_of(paths.WARMSTART), sha256_of(paths.TRAIN)]
-    name = policies.run_id("train", chosen.seed, params.plain(own), start)
+    name = stage.fingerprint("train", chosen.seed, params.plain(own), start)
     run = Run(
         policy=policy,
         actor=Actor(policy, renderer, own.budget),
@@ -36,7 +36,3 @@ def main() -> str:
     write_curve(rows, paths.TRAIN_CURVE)
     run.checkpoints.clear()
     return f"policy {digest[:12]} → {paths.GRPO}"
-
-
-if __name__ == "__main__":
-    stage.run("train", main)

@@ -6,7 +6,7 @@ from envace.artifacts import write_atomically
 from envace.errors import TaskError
 from envace.tasks.expectations import validate
 from envace.tasks.store import read_tasks
-from pipelines import paths, stage
+from pipelines import paths
 
 
 def main() -> str:
@@ -26,7 +26,3 @@ def main() -> str:
         )
     write_atomically(paths.VALIDATION, json.dumps(report, indent=1))
     return f"{result.n_expectations} expectations hold → {result.page}"
-
-
-if __name__ == "__main__":
-    stage.run("validate", main)

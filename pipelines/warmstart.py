@@ -21,7 +21,7 @@ def main() -> str:
     share, seed = schedule.recorded_share, chosen.seed
     imitated = [demonstrate(renderer, task, share, seed) for task in tasks]
     own = params.plain(chosen.warmstart)
-    run = policies.run_id(
+    run = stage.fingerprint(
         "warmstart", chosen.seed, own, params.plain(chosen.policy), sha256_of(paths.TRAIN)
     )
     checkpoints = Checkpoints(paths.CHECKPOINTS, run, schedule.checkpoint_every)
@@ -31,7 +31,3 @@ def main() -> str:
     write_curve(rows, paths.WARMSTART_CURVE)
     checkpoints.clear()
     return f"policy {digest[:12]} → {paths.WARMSTART}"
-
-
-if __name__ == "__main__":
-    stage.run("warmstart", main)

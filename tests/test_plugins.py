@@ -1,4 +1,5 @@
 import importlib
+import pkgutil
 
 import pytest
 
@@ -17,17 +18,20 @@ PACKAGES = (
 )
 PROTOCOLS = {"envace.rewards.reward", "envace.worlds.world"}
 """Files of a plug-in package that say what its plug-ins are."""
-PLUGINS = [
-    f"{package}.{name}"
-    for package in PACKAGES
-    for name in names(package)
-    if f"{package}.{name}" not in PROTOCOLS
-]
+
+
+def modules(package: str) -> list[str]:
+    path = importlib.import_module(package).__path__
+    return [f"{package}.{i.name}" for i in pkgutil.iter_modules(path) if i.name[0] != "_"]
+
+
+PLUGINS = [name for package in PACKAGES for name in modules(package) if name not in PROTOCOLS]
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_of_plugins_has_one(package: str) -> None:
-    assert [plugin for plugin in PLUGINS if plugin.startswith(f"{package}.")]
+def test_each_file_of_a_plugin_package_is_a_plugin(package: str) -> None:
+    found = [f"{package}.{name}" for name in names(package)]
+    assert found == [plugin for plugin in PLUGINS if plugin.rpartition(".")[0] == package] != []
 
 
 @pytest.mark.parametrize("plugin", PLUGINS)

@@ -5,6 +5,7 @@ What `loads` accepts, `dumps` can write and a UTF-8 file can hold.
 
 import json
 import math
+import re
 from typing import NoReturn
 
 from pydantic import JsonValue
@@ -12,6 +13,9 @@ from pydantic import JsonValue
 MAX_CHARACTERS = 1_000_000
 MAX_DEPTH = 64
 MAX_DIGITS = 100
+
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+"""A JSON string, or the rest of the text where one is not closed."""
 
 
 def loads(text: str) -> JsonValue:
@@ -61,9 +65,9 @@ def _unique(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
 
 
 def _depth(text: str) -> int:
-    """An upper bound on the nesting: brackets inside strings count too."""
+    """How deep the brackets of `text` nest, those inside strings left out."""
     depth = deepest = 0
-    for character in text:
+    for character in _STRING.sub("", text):
         depth += (character in "[{") - (character in "]}")
         deepest = max(deepest, depth)
     return deepest

@@ -8,7 +8,7 @@ padding. Letters: t tokens of a pack, s trained tokens of its sequences.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import torch
@@ -111,7 +111,7 @@ def _sample(sequence: episode.Sequence, advantages: Sequence[float]) -> Sample:
 
 def _size(run: Sequence[Ids]) -> int:
     """Tokens of the prefix tree of sorted sequences."""
-    both = zip(run, run[1:], strict=False)
+    both = pairwise(run)
     return sum(map(len, run)) - sum(shared(before, after) for before, after in both)
 
 

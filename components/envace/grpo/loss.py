@@ -11,16 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from envace.config import Config
-
-
-class Clip(Config):
-    """How far one update may move a token's probability."""
-
-    low: float = 0.2
-    """The ratio is clipped below at 1 − low."""
-    high: float = 0.2
-    """The ratio is clipped above at 1 + high."""
+from envace.grpo.settings import Clip
 
 
 def clipped_loss(

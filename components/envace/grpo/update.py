@@ -13,21 +13,10 @@ from jaxtyping import Float
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from envace.config import Config
 from envace.errors import TrainingError
 from envace.grpo.batch import Pack, Sample, pack
-from envace.grpo.loss import Clip, clipped_loss, imitation_loss
-
-
-class Settings(Config):
-    """How a batch becomes an update."""
-
-    clip: Clip = Clip()
-    """Limits of the ratio."""
-    max_norm: float = 1.0
-    """Gradients are scaled down to this norm."""
-    pack_tokens: int = 16384
-    """Most tokens computed at once; a longer sequence is computed alone."""
+from envace.grpo.loss import clipped_loss, imitation_loss
+from envace.grpo.settings import Clip, Settings
 
 
 @dataclass(frozen=True)
@@ -59,7 +48,7 @@ def update(learner: Learner, batch: Sequence[Sample]) -> dict[str, float]:
         loss = clipped_loss(
             logprobs, packed.sampled, packed.advantages, learner.settings.clip, tokens
         )
-        _backward(loss)
+        _backward(learner, loss)
         seen.add(loss, logprobs.detach() - packed.sampled, learner.settings.clip, len(packed.ids))
     return {**seen.metrics(), "update/grad_norm": _step(learner) if live else 0.0}
 
@@ -70,7 +59,7 @@ def imitate(learner: Learner, batch: Sequence[Sample]) -> dict[str, float]:
     total, computed = 0.0, 0
     for packed in pack(batch, learner.settings.pack_tokens):
         loss = imitation_loss(logprobs_of(learner.model, packed, 1.0), tokens)
-        _backward(loss)
+        _backward(learner, loss)
         total, computed = total + loss.item(), computed + len(packed.ids)
     norm = _step(learner)
     return {
@@ -92,12 +81,14 @@ def logprobs_of(model: PreTrainedModel, packed: Pack, temperature: float) -> Flo
     ).last_hidden_state[0]
     head = model.get_output_embeddings()
     assert head is not None, "a causal language model has a head"
-    logits = head(states[packed.sources.to(device)]).float() / temperature
+    logits = head(states[packed.sources.to(device)])
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32)) / temperature
     return logits.log_softmax(dim=-1).gather(1, packed.targets.to(device)[:, None])[:, 0]
 
 
-def _backward(loss: Tensor) -> None:
+def _backward(learner: Learner, loss: Tensor) -> None:
     if not torch.isfinite(loss):
+        learner.optimizer.zero_grad()
         raise TrainingError(f"the loss is {loss.item()}; expected a finite number: lower the lr.")
     loss.backward()
 

@@ -14,11 +14,13 @@ from pydantic import JsonValue
 
 from envace.episode import Call, Fault, Observation, Tool
 from envace.strict_json import dumps, loads
+from envace.tasks.label import CHECK_CODES
 from envace.tasks.validate import arguments_errors
 
 _THINK = re.compile(r"^\s*<think>(.*?)</think>", re.DOTALL)
 _CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 _RESULT = re.compile(r"<execution_result>(.*?)</execution_result>", re.DOTALL)
+_TAG = re.compile(r"<(?=/?(?:think|tool_call|execution_result)>)")
 
 
 @dataclass(frozen=True)
@@ -90,19 +92,25 @@ def refuse(code: str, message: str, errors: list[str]) -> Observation:
 def is_refusal(content: JsonValue) -> bool:
     """Is it the error object of one of the protocol's checks?"""
     error = content.get("error") if isinstance(content, Mapping) else None
-    return isinstance(error, Mapping) and {"code", "message", "details"} <= error.keys()
+    return isinstance(error, Mapping) and error.get("code") in CHECK_CODES
 
 
 def format_calls(calls: Sequence[Call]) -> str:
     """Calls as an ACT output writes them."""
     return "\n".join(
-        f"<tool_call>{dumps({'name': c.name, 'arguments': c.arguments})}</tool_call>" for c in calls
+        f"<tool_call>{_tagless({'name': c.name, 'arguments': c.arguments})}</tool_call>"
+        for c in calls
     )
 
 
 def format_result(content: JsonValue) -> str:
     """A response as a REHEARSE output writes it."""
-    return f"<execution_result>{dumps(content)}</execution_result>"
+    return f"<execution_result>{_tagless(content)}</execution_result>"
+
+
+def _tagless(value: object) -> str:
+    """JSON in which a tag of the protocol, which only a string can hold, is escaped."""
+    return _TAG.sub(r"\\u003c", dumps(value))
 
 
 def _calls(value: JsonValue) -> list[Call]:

@@ -82,7 +82,7 @@ def _sound(path: Path) -> int | None:
         manifest = json.loads((path / "manifest.json").read_text())
         whole = all(sha256_of(path / name) == sha for name, sha in manifest["files"].items())
         return int(manifest["step"]) if whole else None
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 
 

@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from envace.config import Config as BaseConfig
 from envace.errors import TrainingError
 from envace.grpo.batch import Estimator, samples
 from envace.grpo.update import Learner, update
@@ -19,21 +18,7 @@ from envace.tasks.task import Task
 from envace.training.checkpoint import Checkpoints
 from envace.training.health import describe
 from envace.training.sampler import choose
-
-
-class Schedule(BaseConfig):
-    """How much is trained."""
-
-    steps: int = 200
-    """Updates."""
-    tasks_per_step: int = 16
-    """Tasks, and so groups, of one update."""
-    episodes_per_task: int = 4
-    """G, the size of a group."""
-    learning_rate: float = 1e-6
-    """Of AdamW, constant."""
-    checkpoint_every: int = 10
-    """Updates between two checkpoints; 0 writes none."""
+from envace.training.schedule import Schedule
 
 
 @dataclass(frozen=True)

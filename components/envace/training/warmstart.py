@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Sequence
 
 from envace import episode
-from envace.config import Config as BaseConfig
 from envace.errors import TrainingError
 from envace.grpo.batch import demonstrations
 from envace.grpo.update import Learner, imitate
@@ -20,25 +19,7 @@ from envace.rehearsal import act, rehearse
 from envace.tasks.task import Task
 from envace.training.checkpoint import Checkpoints
 from envace.training.sampler import choose
-
-
-class Schedule(BaseConfig):
-    """How much is imitated."""
-
-    steps: int = 12
-    """Updates."""
-    tasks_per_step: int = 16
-    """Tasks of one update, each with all its outputs in both roles."""
-    learning_rate: float = 1e-4
-    """Of AdamW at its highest; it falls to a tenth along a cosine after `warmup_steps`."""
-    warmup_steps: int = 2
-    """Updates over which the learning rate rises from 0."""
-    recorded_share: float = 0.5
-    """Share of tasks whose REHEARSE prompts show the recorded calls, as in training; the rest show
-    none, as at test time."""
-    checkpoint_every: int = 0
-    """Updates between two checkpoints; 0 writes none."""
-
+from envace.training.schedule import WarmSchedule
 
 Demonstration = tuple[episode.Sequence, ...]
 """All recorded outputs of one task in the roles that produce them."""
@@ -54,7 +35,7 @@ def demonstrate(renderer: ChatML, task: Task, recorded_share: float, seed: int) 
 def warm_start(
     learner: Learner,
     chosen: Sequence[Demonstration],
-    schedule: Schedule,
+    schedule: WarmSchedule,
     checkpoints: Checkpoints,
     seed: int,
 ) -> Iterator[tuple[int, dict[str, float]]]:
@@ -75,7 +56,7 @@ def warm_start(
         yield step + 1, {**metrics, "time/update": time.monotonic() - began}
 
 
-def rate(schedule: Schedule, step: int) -> float:
+def rate(schedule: WarmSchedule, step: int) -> float:
     """Learning rate of a step (the first is 0): linear warm-up, then a cosine to a tenth."""
     if step < schedule.warmup_steps:
         return schedule.learning_rate * (step + 1) / (schedule.warmup_steps + 1)

@@ -50,16 +50,17 @@ class HfPolicy:
     async def _answer(self) -> None:
         while self._waiting:
             await self._settle()
-            taken, self._waiting = self._waiting, []
-            try:
-                done = await asyncio.to_thread(self._generate, [request for request, _ in taken])
-            except Exception as error:
-                for _, future in taken:
-                    future.set_exception(error)
-                raise
-            for (_, future), completion in zip(taken, done, strict=True):
-                if not future.done():
-                    future.set_result(completion)
+            taken = [pair for pair in self._waiting if not pair[1].done()]
+            self._waiting = []
+            work = asyncio.to_thread(self._generate, [request for request, _ in taken])
+            (done,) = await asyncio.gather(work, return_exceptions=True)
+            for place, (_, future) in enumerate(taken):
+                if future.done():
+                    continue
+                if isinstance(done, BaseException):
+                    future.set_exception(done)
+                else:
+                    future.set_result(done[place])
 
     async def _settle(self) -> None:
         """Returns once every task that can run has run, so that nobody's request is missed."""

@@ -1,0 +1,23 @@
+"""The dials of an update. They stand apart so that reading parameters does not import torch."""
+
+from envace.config import Config
+
+
+class Clip(Config):
+    """How far one update may move a token's probability."""
+
+    low: float = 0.2
+    """The ratio is clipped below at 1 − low."""
+    high: float = 0.2
+    """The ratio is clipped above at 1 + high."""
+
+
+class Settings(Config):
+    """How a batch becomes an update."""
+
+    clip: Clip = Clip()
+    """Limits of the ratio."""
+    max_norm: float = 1.0
+    """Gradients are scaled down to this norm."""
+    pack_tokens: int = 16384
+    """Most tokens computed at once; a longer sequence is computed alone."""
