@@ -185,6 +185,7 @@ def _prefect(*arguments: str, log: Path | None = None) -> None:
         stdout=log and subprocess.PIPE, stderr=log and subprocess.STDOUT, text=True,
     )  # fmt: skip
     if log:
+        log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text(done.stdout)
     if done.returncode:
         said = f": {done.stdout.strip()}" if log else "."

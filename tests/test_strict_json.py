@@ -17,8 +17,9 @@ SCALARS = (
 )
 VALUES = st.recursive(
     SCALARS,
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 PIECES = st.sampled_from(["[", "]", "{", "}", '"', "\\", ",", ":", "1", "e9", "NaN", "\\ud8", " "])
@@ -93,7 +94,6 @@ def test_what_is_written_is_read_back(value: JsonValue) -> None:
 def test_any_text_is_a_value_that_can_be_written_or_a_value_error(text: str) -> None:
     try:
         value = loads(text)
-    except ValueError as error:
-        assert "\n" not in str(error)
-    else:
-        dumps(value).encode()
+    except ValueError:
+        value = None
+    assert loads(dumps(value).encode().decode()) == value

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
-from typing import Self
+from typing import Self, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -23,7 +23,8 @@ class Config(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            raise ConfigError(_sentence(cls, error, where)) from None
+            sentence = " ".join(_sentence(cls, error, where).splitlines())
+            raise ConfigError(sentence) from None
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -38,8 +39,7 @@ def _sentence(cls: type[BaseModel], error: ValidationError, where: str) -> str:
     path = [str(part) for part in first["loc"]]
     key = ".".join([where, *path])
     if first["type"] == "extra_forbidden":
-        owner = _owner(cls, path[:-1])
-        known = owner.model_fields if owner is not None else cls.model_fields
+        known = _owner(cls, path[:-1]).model_fields
         names = (field.alias or name for name, field in known.items())
         return f"{key} is not a parameter; {nearest(path[-1], names)}"
     if first["type"] == "missing":
@@ -49,12 +49,17 @@ def _sentence(cls: type[BaseModel], error: ValidationError, where: str) -> str:
     return f"{key} is {first['input']!r}: {first['msg'].lower()}."
 
 
-def _owner(cls: type[BaseModel], path: list[str]) -> type[BaseModel] | None:
-    """The config class that the key path leads to, as far as plain nesting goes."""
+def _owner(cls: type[BaseModel], path: list[str]) -> type[BaseModel]:
+    """The config class that the key path leads to; a place in a list or mapping leads nowhere."""
     for part in path:
         fields = {field.alias or name: field for name, field in cls.model_fields.items()}
-        inner = fields[part].annotation if part in fields else None
-        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
-            return None
-        cls = inner
+        inner = _inside(fields[part].annotation) if part in fields else None
+        cls = inner or cls
     return cls
+
+
+def _inside(annotation: object) -> type[BaseModel] | None:
+    """The first config class that an annotation names."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_inside, get_args(annotation))), None)

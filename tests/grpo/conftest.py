@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from torch import Tensor
+from transformers import PreTrainedModel
 
 from envace.episode import Role
 from envace.grpo.batch import Sample
@@ -18,7 +20,7 @@ def double_model():
     return tiny_gpt2()
 
 
-def _sample(ids, trained, advantage):
+def _sample(ids: tuple[int, ...], trained: tuple[int, ...], advantage: float) -> Sample:
     """A sequence whose trained tokens share an advantage and were sampled at −2, −2.5, −3, …"""
     sampled = tuple(-2.0 - 0.5 * place for place in range(len(trained)))
     return Sample(Role.ACT, ids, trained, sampled, (advantage,) * len(trained))
@@ -39,7 +41,7 @@ def family():
 def alone():
     """Log-probabilities of a sequence's trained tokens, computed on their own."""
 
-    def logprobs(model, sample, temperature=1.0):
+    def logprobs(model: PreTrainedModel, sample: Sample, temperature: float = 1.0) -> Tensor:
         logits = model(torch.tensor([sample.ids])).logits[0] / temperature
         table = logits.log_softmax(dim=-1)
         return torch.stack([table[place - 1, sample.ids[place]] for place in sample.trained])

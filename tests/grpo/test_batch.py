@@ -1,8 +1,12 @@
 """Which tokens train with which advantage, and what a pack computes."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
+from transformers import PreTrainedModel
 
 from envace.episode import Episode, Group, Observation, Role, Sequence, Source, Span, Step, Turn
 from envace.grpo.advantages import role_wise
@@ -34,7 +38,7 @@ TWO = episode((template(1, 2), sampled(3, 4), template(5), sampled(6)), (templat
 ONE = episode((template(1, 2), sampled(9)), (template(7), sampled(8, 9)))
 
 
-def test_every_output_hands_its_advantage_to_its_tokens():
+def test_every_output_hands_its_advantage_to_its_tokens() -> None:
     found = samples([Group("task", (TWO, ONE), (1.0, 0.0))], ESTIMATE)
     # ACT has three outputs with rewards 1, 1, 0; REHEARSE has two with 1, 0.
     assert [sample.role for sample in found] == ["act", "rehearse", "act", "rehearse"]
@@ -47,35 +51,35 @@ def test_every_output_hands_its_advantage_to_its_tokens():
     assert found[3].advantages == (-0.5, -0.5)
 
 
-def test_a_missing_reward_leaves_its_group_and_is_not_zero():
+def test_a_missing_reward_leaves_its_group_and_is_not_zero() -> None:
     found = samples([Group("task", (TWO, ONE, ONE), (1.0, None, 0.5))], ESTIMATE)
     assert len(found) == 4
     # ACT: the mean of 1, 1, 0.5 is 5/6.
     assert [sample.advantages[0] for sample in found[::2]] == pytest.approx([1 / 6, -1 / 3])
 
 
-def test_groups_do_not_share_a_baseline():
+def test_groups_do_not_share_a_baseline() -> None:
     group, other = Group("a", (TWO,), (1.0,)), Group("b", (ONE,), (0.0,))
     assert all(not any(sample.advantages) for sample in samples([group, other], ESTIMATE))
 
 
-def test_a_group_without_rewards_trains_nothing():
+def test_a_group_without_rewards_trains_nothing() -> None:
     assert samples([Group("task", (TWO, ONE), (None, None))], ESTIMATE) == ()
 
 
-def test_an_episode_that_ended_before_its_first_output_trains_nothing():
+def test_an_episode_that_ended_before_its_first_output_trains_nothing() -> None:
     empty = episode((template(1, 2),))
     found = samples([Group("task", (TWO, empty), (1.0, 0.0))], ESTIMATE)
     assert [sample.ids[-1] for sample in found] == [6, 8]
 
 
-def test_demonstrated_tokens_have_advantage_one():
+def test_demonstrated_tokens_have_advantage_one() -> None:
     spans = (template(1), Span(Source.DEMONSTRATED, (5, 2)), Span(Source.RECORDED, (9,)))
     found = demonstrations([Sequence(Role.ACT, spans)])
     assert found == (Sample(Role.ACT, (1, 5, 2, 9), (1, 2), (0.0, 0.0), (1.0, 1.0)),)
 
 
-def test_a_pack_holds_a_shared_beginning_once(family):
+def test_a_pack_holds_a_shared_beginning_once(family: tuple[Sample, ...]) -> None:
     (packed,) = pack(family, most_tokens=100)
     # Sorted: (1 20 30 40), then … 50 60, then … 90 80, then 70 70 30 2.
     assert packed.ids.tolist() == [1, 20, 30, 40, 50, 60, 90, 80, 70, 70, 30, 2]
@@ -86,7 +90,7 @@ def test_a_pack_holds_a_shared_beginning_once(family):
     assert packed.sampled.tolist() == [-2, -2.5, -2, -2.5, -2, -2.5, -2]
 
 
-def test_a_token_sees_its_own_sequence_up_to_itself(family):
+def test_a_token_sees_its_own_sequence_up_to_itself(family: tuple[Sample, ...]) -> None:
     (packed,) = pack(family, most_tokens=100)
     seen = [np.flatnonzero(row).tolist() for row in packed.mask.numpy()]
     assert seen[5] == [0, 1, 2, 3, 4, 5]
@@ -97,7 +101,9 @@ def test_a_token_sees_its_own_sequence_up_to_itself(family):
 @pytest.mark.parametrize(
     ("most", "sizes"), [(12, [12]), (11, [8, 4]), (8, [8, 4]), (7, [6, 5, 4]), (1, [4, 6, 5, 4])]
 )
-def test_packs_hold_at_most_so_many_tokens(family, most, sizes):
+def test_packs_hold_at_most_so_many_tokens(
+    family: tuple[Sample, ...], most: int, sizes: list[int]
+) -> None:
     # Alone they have 4, 6, 5 and 4 tokens; in a tree 4, then 2, 2 and 4 more.
     assert [len(packed.ids) for packed in pack(family, most)] == sizes
 
@@ -106,15 +112,21 @@ def test_packs_hold_at_most_so_many_tokens(family, most, sizes):
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
 @torch.no_grad()
 def test_a_pack_has_the_log_probabilities_of_its_sequences(
-    llama, family, alone, most, temperature
-):
+    llama: PreTrainedModel,
+    family: tuple[Sample, ...],
+    alone: Callable[..., Tensor],
+    most: int,
+    temperature: float,
+) -> None:
     order = sorted(family, key=lambda sample: sample.ids)
     expected = torch.cat([alone(llama, sample, temperature) for sample in order])
     found = [logprobs_of(llama, packed, temperature) for packed in pack(family, most)]
     torch.testing.assert_close(torch.cat(found), expected, atol=1e-5, rtol=0)
 
 
-def test_sequences_of_equal_ids_are_computed_once_and_trained_each(family):
+def test_sequences_of_equal_ids_are_computed_once_and_trained_each(
+    family: tuple[Sample, ...],
+) -> None:
     (packed,) = pack([family[0], family[0]], most_tokens=100)
     assert len(packed.ids) == 6
     assert packed.targets.tolist() == [40, 60, 40, 60]

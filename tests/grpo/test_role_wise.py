@@ -19,21 +19,21 @@ def advantages(**options: object) -> list[float]:
     return estimate(REWARDS, ROLES, EPISODES).tolist()
 
 
-def test_an_output_is_compared_with_the_mean_over_the_outputs_of_its_role():
+def test_an_output_is_compared_with_the_mean_over_the_outputs_of_its_role() -> None:
     # ACT: mean of 1, 1, 0 is 2/3.
     assert advantages() == pytest.approx([1 / 3, 1 / 3, 0.0, -2 / 3])
 
 
-def test_episode_weighting_counts_each_episode_once():
+def test_episode_weighting_counts_each_episode_once() -> None:
     # ACT: mean of the episodes' 1 and 0 is 1/2.
     assert advantages(weighting="episode") == pytest.approx([0.5, 0.5, 0.0, -0.5])
 
 
-def test_a_lone_output_of_a_role_gets_zero():
+def test_a_lone_output_of_a_role_gets_zero() -> None:
     assert advantages()[2] == 0.0
 
 
-def test_division_by_std_uses_the_outputs_of_the_role():
+def test_division_by_std_uses_the_outputs_of_the_role() -> None:
     # ACT: the variance of 1, 1, 0 is 2/9.
     std = (2 / 9) ** 0.5
     expected = [1 / 3 / std, 1 / 3 / std, 0.0, -2 / 3 / std]
@@ -41,12 +41,12 @@ def test_division_by_std_uses_the_outputs_of_the_role():
 
 
 @pytest.mark.parametrize("divide", [False, True])
-def test_outputs_without_spread_get_zero(divide):
+def test_outputs_without_spread_get_zero(divide: bool) -> None:
     estimate = role_wise.build(role_wise.Config(divide_by_std=divide))
     assert estimate(np.full(4, 0.7), ROLES, EPISODES).tolist() == [0.0] * 4
 
 
-def test_roles_do_not_share_a_baseline():
+def test_roles_do_not_share_a_baseline() -> None:
     estimate = role_wise.build(role_wise.Config())
     found = estimate(
         np.array([1.0, 0.0, 0.5, 0.25]), np.array([0, 0, 1, 1]), np.array([0, 1, 2, 3])
@@ -54,13 +54,13 @@ def test_roles_do_not_share_a_baseline():
     assert found.tolist() == [0.5, -0.5, 0.125, -0.125]
 
 
-def test_pooled_has_one_baseline_for_both_roles():
+def test_pooled_has_one_baseline_for_both_roles() -> None:
     # mean of 1, 1, 1, 0 is 3/4
     found = pooled.build(pooled.Config())(REWARDS, ROLES, EPISODES)
     assert found.tolist() == [0.25, 0.25, 0.25, -0.75]
 
 
-def test_pooled_gives_zero_without_spread():
+def test_pooled_gives_zero_without_spread() -> None:
     found = pooled.build(pooled.Config())(np.full(4, 0.7), ROLES, EPISODES)
     assert found.tolist() == [0.0] * 4
 
@@ -72,13 +72,13 @@ outputs = st.lists(
 
 @settings(database=None, deadline=None, max_examples=100)
 @given(outputs)
-def test_advantages_of_a_role_sum_to_zero(group):
+def test_advantages_of_a_role_sum_to_zero(group: list[tuple[float, int, int]]) -> None:
     rewards, roles, episodes = (np.array(column) for column in zip(*group, strict=True))
     found = role_wise.build(role_wise.Config())(rewards, roles, episodes)
     for role in (ACT, REHEARSE):
         assert found[roles == role].sum() == pytest.approx(0, abs=1e-9)
 
 
-def test_arrays_of_different_lengths_are_refused():
+def test_arrays_of_different_lengths_are_refused() -> None:
     with pytest.raises(TypeError, match="role"):
         role_wise.build(role_wise.Config())(REWARDS, ROLES[:2], EPISODES)

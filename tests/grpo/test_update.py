@@ -2,12 +2,16 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
+from transformers import PreTrainedModel
 
 from envace.errors import TrainingError
+from envace.grpo.batch import Sample
 from envace.grpo.loss import clipped_loss
 from envace.grpo.settings import Clip, Settings
 from envace.grpo.update import Learner, imitate, learner_of, update
@@ -15,11 +19,11 @@ from envace.grpo.update import Learner, imitate, learner_of, update
 GOLDEN = Path(__file__).parents[1] / "golden" / "losses.txt"
 
 
-def weights(model):
+def weights(model: PreTrainedModel) -> Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
-def descend(model, pack_tokens: int) -> Learner:
+def descend(model: PreTrainedModel, pack_tokens: int) -> Learner:
     """A learner whose step subtracts the unscaled gradient."""
     settings = Settings(max_norm=1e9, pack_tokens=pack_tokens)
     return Learner(model, torch.optim.SGD(model.parameters(), lr=1.0), settings)
@@ -27,8 +31,11 @@ def descend(model, pack_tokens: int) -> Learner:
 
 @pytest.mark.parametrize("pack_tokens", [100, 8, 1])
 def test_the_gradient_of_the_packs_is_that_of_the_unsplit_loss(
-    double_model, family, alone, pack_tokens
-):
+    double_model: PreTrainedModel,
+    family: tuple[Sample, ...],
+    alone: Callable[..., Tensor],
+    pack_tokens: int,
+) -> None:
     logprobs = torch.cat([alone(double_model, sample) for sample in family])
     sampled = torch.tensor([value for sample in family for value in sample.sampled])
     advantages = torch.tensor([value for sample in family for value in sample.advantages])
@@ -42,7 +49,9 @@ def test_the_gradient_of_the_packs_is_that_of_the_unsplit_loss(
     assert metrics["update/grad_norm"] == pytest.approx(gradient.norm().item(), rel=1e-6)
 
 
-def test_the_gradient_is_scaled_down_to_its_limit(double_model, family):
+def test_the_gradient_is_scaled_down_to_its_limit(
+    double_model: PreTrainedModel, family: tuple[Sample, ...]
+) -> None:
     learner = descend(double_model, 100)
     learner = dataclasses.replace(learner, settings=Settings(max_norm=0.01))
     before = weights(double_model)
@@ -50,7 +59,9 @@ def test_the_gradient_is_scaled_down_to_its_limit(double_model, family):
     assert (before - weights(double_model)).norm().item() == pytest.approx(0.01, rel=1e-3)
 
 
-def test_a_sequence_without_advantage_is_not_computed_but_counts_in_the_mean(double_model, family):
+def test_a_sequence_without_advantage_is_not_computed_but_counts_in_the_mean(
+    double_model: PreTrainedModel, family: tuple[Sample, ...]
+) -> None:
     idle = dataclasses.replace(family[0], advantages=(0.0, 0.0))
     alone = update(descend(double_model, 100), [family[3]])
     with_idle = update(descend(double_model, 100), [family[3], idle])
@@ -58,14 +69,18 @@ def test_a_sequence_without_advantage_is_not_computed_but_counts_in_the_mean(dou
     assert (with_idle["update/computed_tokens"], with_idle["update/trained_tokens"]) == (4, 1)
 
 
-def test_the_mean_is_over_all_sampled_tokens_of_the_batch(double_model, family):
+def test_the_mean_is_over_all_sampled_tokens_of_the_batch(
+    double_model: PreTrainedModel, family: tuple[Sample, ...]
+) -> None:
     learner = Learner(double_model, torch.optim.SGD(double_model.parameters(), lr=0.0), Settings())
     idle = dataclasses.replace(family[0], advantages=(0.0, 0.0))
     once, thrice = update(learner, [family[3]]), update(learner, [family[3], idle])
     assert thrice["update/loss"] == pytest.approx(once["update/loss"] / 3)
 
 
-def test_a_batch_without_advantages_changes_nothing(double_model, family):
+def test_a_batch_without_advantages_changes_nothing(
+    double_model: PreTrainedModel, family: tuple[Sample, ...]
+) -> None:
     idle = [dataclasses.replace(each, advantages=(0.0,) * len(each.trained)) for each in family]
     before = weights(double_model)
     metrics = update(learner_of(double_model, 1.0, Settings()), idle)
@@ -74,7 +89,9 @@ def test_a_batch_without_advantages_changes_nothing(double_model, family):
     assert update(learner_of(double_model, 1.0, Settings()), [])["update/loss"] == 0
 
 
-def test_metrics_compare_the_model_with_the_policy_that_sampled(double_model, family, alone):
+def test_metrics_compare_the_model_with_the_policy_that_sampled(
+    double_model: PreTrainedModel, family: tuple[Sample, ...], alone: Callable[..., Tensor]
+) -> None:
     with torch.no_grad():
         now = alone(double_model, family[0]).tolist()
     moved = dataclasses.replace(family[0], sampled=(now[0], now[1] - math.log(1.5)))
@@ -85,7 +102,9 @@ def test_metrics_compare_the_model_with_the_policy_that_sampled(double_model, fa
 
 
 @pytest.mark.parametrize("bad", [math.inf, math.nan])
-def test_a_loss_that_is_not_finite_stops_the_run_and_leaves_the_weights(double_model, family, bad):
+def test_a_loss_that_is_not_finite_stops_the_run_and_leaves_the_weights(
+    double_model: PreTrainedModel, family: tuple[Sample, ...], bad: float
+) -> None:
     broken = dataclasses.replace(family[3], advantages=(bad,))
     before = weights(double_model)
     with pytest.raises(TrainingError, match=r"the loss is .*; expected a finite number"):
@@ -94,14 +113,18 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_leaves_the_weights(double_m
     assert all(parameter.grad is None for parameter in double_model.parameters())
 
 
-def test_imitation_makes_the_demonstrated_tokens_likelier(double_model, family):
+def test_imitation_makes_the_demonstrated_tokens_likelier(
+    double_model: PreTrainedModel, family: tuple[Sample, ...]
+) -> None:
     learner = learner_of(double_model, 1e-3, Settings())
     first, second = imitate(learner, family), imitate(learner, family)
     assert (first["warmstart/trained_tokens"], first["warmstart/computed_tokens"]) == (7, 12)
     assert second["warmstart/loss"] < first["warmstart/loss"]
 
 
-def test_three_updates_reproduce_the_golden_losses(double_model, family):
+def test_three_updates_reproduce_the_golden_losses(
+    double_model: PreTrainedModel, family: tuple[Sample, ...]
+) -> None:
     learner = learner_of(double_model, 1e-3, Settings(pack_tokens=8))
     rows = [update(learner, family) for _ in range(3)]
     found = [row[name] for row in rows for name in ("update/loss", "update/grad_norm")]

@@ -1,12 +1,10 @@
 """What the prompts render to, compared literally: a changed prompt needs a new warm start."""
 
-from collections.abc import Callable
-
 from envace.episode import Call, Message, Sequence, Source, Tool
 from envace.inference.chat import ChatML
 from envace.rehearsal import act, rehearse
+from tests.fixtures.golden import assert_golden
 
-Golden = Callable[[str, str], None]
 Tools = tuple[Tool, ...]
 
 CALL = Call(name="cancel_order", arguments={"order": 7, "reason": "late"})
@@ -22,25 +20,27 @@ def shown(renderer: ChatML, sequence: Sequence) -> str:
     return renderer.decode(sequence.ids)
 
 
-def test_the_opening_of_act(renderer: ChatML, tools: Tools, golden: Golden) -> None:
+def test_the_opening_of_act(renderer: ChatML, tools: Tools) -> None:
     context = act.hear(renderer, act.opening(renderer, "You serve a shop.", tools), ASKED)
-    golden("prompts/act.txt", shown(renderer, context.extend(renderer.cue())))
+    assert_golden("tests/golden/prompts/act.txt", shown(renderer, context.extend(renderer.cue())))
 
 
-def test_act_with_a_memory(renderer: ChatML, tools: Tools, golden: Golden) -> None:
+def test_act_with_a_memory(renderer: ChatML, tools: Tools) -> None:
     context = act.hear(renderer, act.opening(renderer, "You serve a shop.", tools), ASKED)
     context = act.remember(renderer, context, '{"recommendation": "cancel", "rationale": "2 of 2"}')
-    golden("prompts/act_memory.txt", shown(renderer, context.extend(renderer.cue())))
+    assert_golden(
+        "tests/golden/prompts/act_memory.txt", shown(renderer, context.extend(renderer.cue()))
+    )
 
 
-def test_rehearse_without_recorded_calls(renderer: ChatML, tools: Tools, golden: Golden) -> None:
+def test_rehearse_without_recorded_calls(renderer: ChatML, tools: Tools) -> None:
     context = rehearse.opening(renderer, tools, (), CONVERSATION, CALL)
-    golden("prompts/rehearse.txt", shown(renderer, context))
+    assert_golden("tests/golden/prompts/rehearse.txt", shown(renderer, context))
 
 
-def test_rehearse_with_recorded_calls(renderer: ChatML, tools: Tools, golden: Golden) -> None:
+def test_rehearse_with_recorded_calls(renderer: ChatML, tools: Tools) -> None:
     context = rehearse.opening(renderer, tools, RECORDED, CONVERSATION, CALL)
-    golden("prompts/rehearse_recorded.txt", shown(renderer, context))
+    assert_golden("tests/golden/prompts/rehearse_recorded.txt", shown(renderer, context))
 
 
 def test_no_memory_leaves_no_trace(renderer: ChatML, tools: Tools) -> None:
@@ -52,7 +52,9 @@ def test_braces_in_what_users_and_tools_say_are_left_alone(renderer: ChatML) -> 
     odd = Tool(name="odd", description="{policy} {0}", parameters={})
     assert "{x}" in shown(renderer, act.opening(renderer, "{x}", (odd,)))
     said = (Message(role="user", content="{tool} {}"),)
-    asked = shown(renderer, rehearse.opening(renderer, (odd,), (), said, Call(name="odd", arguments={})))
+    asked = shown(
+        renderer, rehearse.opening(renderer, (odd,), (), said, Call(name="odd", arguments={}))
+    )
     assert "user: {tool} {}" in asked
 
 

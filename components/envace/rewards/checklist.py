@@ -33,7 +33,9 @@ class Checklist:
     """Scores episodes by the machine checks of their task."""
 
     async def score(self, task: Task, episode: Episode) -> Valid | Missing:
-        """The episode's reward; missing if an item has no machine check."""
+        """The episode's reward; missing if an item has no machine check, or if there is no item."""
+        if not task.checklists:
+            return Missing(f"{task.id} has no checklist")
         if any(item.check is None for items in task.checklists for item in items):
             return Missing(f"{task.id} has an item that only a judge can decide")
         last = len(episode.rounds) - 1
@@ -47,7 +49,7 @@ class Checklist:
 
     def goes_on(self, task: Task, rounds: Rounds) -> bool:
         """Did the last round pass every item that the next user message requires?"""
-        items = task.checklists[len(rounds) - 1]
+        items = task.checklists[len(rounds) - 1] if task.checklists else ()
         passed = passes(items, rounds[-1])
         return all(item.id in passed for item in items if item.required_for_next_turn)
 

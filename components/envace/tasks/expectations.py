@@ -139,7 +139,7 @@ def _run(tasks: "DataFrame", rules: Sequence[Rule], site: Path) -> list[Any]:
             "show_how_to_buttons": False,
             "store_backend": {
                 "class_name": "TupleFilesystemStoreBackend",
-                "base_directory": str(site),
+                "base_directory": str(site.resolve()),
             },
             "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
         }

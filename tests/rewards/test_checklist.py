@@ -1,0 +1,185 @@
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from pydantic import JsonValue
+
+from envace.episode import Call, Episode, Fault, Message, Observation, Role, Step, Turn
+from envace.episode import Sequence as Tokens
+from envace.rehearsal.protocol import refuse
+from envace.rewards.checklist import Checklist, holds, score_turn
+from envace.rewards.reward import Missing, Valid
+from envace.tasks.task import (
+    CallMade,
+    Check,
+    ChecklistItem,
+    ObservationHas,
+    OnlyCalls,
+    ReplyHas,
+    Task,
+)
+
+
+def called(name: str = "find", result: JsonValue = None, **arguments: JsonValue) -> Step:
+    call = Call(name=name, arguments=arguments)
+    return Step(Turn(Role.ACT, "", (call,)), (Observation(result or {"ok": True}),))
+
+
+def replied(text: str) -> Step:
+    return Step(Turn(Role.ACT, text, reply=text))
+
+
+def item(
+    name: str,
+    weight: float,
+    check: Check | None,
+    required: bool = False,
+    dependence: tuple[str, ...] = (),
+) -> ChecklistItem:
+    return ChecklistItem(
+        id=name,
+        question="?",
+        focus_on="assistant.tool_calls",
+        pass_condition="",
+        weight=weight,
+        required_for_next_turn=required,
+        dependence=dependence,
+        check=check,
+    )
+
+
+MADE = item("made", 0.5, CallMade(name="find", arguments={"order": 7}), required=True)
+ONLY = item("only", 0.2, OnlyCalls(names=("find",)))
+SAID = item("said", 0.3, ReplyHas(any_of=("sent", "on its way")), dependence=("made",))
+TURN = (MADE, ONLY, SAID)
+
+
+def task(*checklists: Sequence[ChecklistItem]) -> Task:
+    return Task(
+        id="t",
+        source="test",
+        domain="orders",
+        tier="one",
+        system="",
+        tools=(),
+        conversation=tuple(Message(role="user", content="?") for _ in checklists),
+        checklists=tuple(map(tuple, checklists)),
+    )
+
+
+def score(task: Task, *rounds: tuple[Step, ...], fault: Fault | None = None) -> Valid | Missing:
+    episode = Episode("t", rounds, Tokens(Role.ACT), (), fault)
+    return asyncio.run(Checklist().score(task, episode))
+
+
+GOOD = (called(order=7), replied("It is SENT."))
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        (GOOD, 0.5 + 0.2 + 0.3),
+        ((called(order=7), replied("No idea.")), 0.5 + 0.2),
+        ((called(order=7), called("buy"), replied("Sent.")), 0.5 + 0.3),
+        ((called(order=8), called(order=7), replied("Sent.")), 1.0),
+        ((called(order=8), replied("Sent.")), 0.2),
+        ((replied("Sent."),), 0.2),
+        ((), 0.2),
+    ],
+)
+def test_a_turn_scores_the_weights_of_what_it_passes(
+    steps: tuple[Step, ...], expected: float
+) -> None:
+    assert score_turn(TURN, steps) == pytest.approx(expected)
+
+
+def test_the_reward_is_the_mean_over_the_turns_of_the_recording() -> None:
+    assert score(task(TURN, TURN), GOOD, (called(order=7), replied("?"))) == Valid(0.85)
+
+
+def test_a_turn_that_was_not_reached_scores_nothing() -> None:
+    assert score(task(TURN, TURN, TURN, TURN), GOOD) == Valid(0.25)
+
+
+def test_a_fault_gives_its_turn_nothing_and_leaves_the_turns_before_it() -> None:
+    assert score(task(TURN, TURN), GOOD, GOOD, fault=Fault.NO_TAG) == Valid(0.5)
+    assert score(task(TURN), GOOD, fault=Fault.TOO_MANY_STEPS) == Valid(0.0)
+
+
+def test_an_item_that_needs_a_judge_makes_the_reward_missing() -> None:
+    judged = item("judged", 1, None)
+    missing = Missing("t has an item that only a judge can decide")
+    assert score(task(TURN, [judged]), GOOD) == missing
+
+
+def test_a_task_without_checklists_has_no_reward_and_goes_on() -> None:
+    assert score(task(), GOOD) == Missing("t has no checklist")
+    assert Checklist().goes_on(task(), (GOOD,))
+
+
+def test_the_next_turn_follows_when_the_last_passed_all_that_is_required() -> None:
+    both = task(TURN, (ONLY,))
+    goes_on = Checklist().goes_on
+    assert goes_on(both, ((called(order=7), replied("?")),))
+    assert not goes_on(both, ((called(order=8), replied("Sent.")),))
+    assert goes_on(both, ((), (called("buy"),)))
+
+
+def test_a_required_item_counts_only_with_what_it_depends_on() -> None:
+    asked = SAID.model_copy(update={"required_for_next_turn": True, "dependence": ("made",)})
+    assert not Checklist().goes_on(task((MADE, asked)), ((replied("Sent."),),))
+
+
+def test_an_item_that_depends_on_an_unknown_one_never_passes() -> None:
+    assert score_turn((item("a", 1, ONLY.check, dependence=("b",)),), ()) == 0
+
+
+@pytest.mark.parametrize(
+    ("wanted", "made"),
+    [
+        (1, 1.0),
+        (1, True),
+        (0, False),
+        (1, "1"),
+        (None, ""),
+        ([1, 2], [2, 1]),
+        ({"a": 1}, {"a": 1, "b": 2}),
+    ],
+)
+def test_values_of_another_kind_or_order_do_not_match(wanted: JsonValue, made: JsonValue) -> None:
+    assert not holds(CallMade(name="find", arguments={"x": wanted}), [called(x=made)])
+    seen = [called(result={"x": made})]
+    assert not holds(ObservationHas(name="find", fields={"x": wanted}), seen)
+
+
+def test_the_order_of_keys_does_not_matter_at_any_depth() -> None:
+    check = CallMade(name="find", arguments={"a": [{"x": 1, "y": 2}], "b": None})
+    assert holds(check, [called(b=None, a=[{"y": 2, "x": 1}])])
+
+
+def test_a_call_has_exactly_the_arguments() -> None:
+    check = CallMade(name="find", arguments={"order": 7})
+    assert not holds(check, [called(order=7, open=True)])
+    assert not holds(check, [called("buy", order=7)])
+
+
+def test_a_response_may_hold_more_than_the_fields_that_are_asked_for() -> None:
+    check = ObservationHas(name="find", fields={"status": "sent"})
+    assert holds(
+        check, [called(result={"status": "lost"}), called(result={"status": "sent", "n": 1})]
+    )
+    assert not holds(check, [called(result={"state": "sent"})])
+    assert not holds(check, [called(result=[{"status": "sent"}])])
+    assert not holds(check, [called("buy", result={"status": "sent"})])
+
+
+def test_no_call_at_all_may_be_asked_for() -> None:
+    assert holds(OnlyCalls(names=()), [replied("Which order?")])
+    assert not holds(OnlyCalls(names=()), [called()])
+
+
+def test_a_refused_call_counts_as_made() -> None:
+    bad = Call(name="find", arguments={})
+    step = Step(Turn(Role.ACT, "", (bad,)), (refuse("INVALID_PARAMETERS", "bad", []),))
+    assert holds(CallMade(name="find", arguments={}), [step])
+    assert not holds(OnlyCalls(names=()), [step])

@@ -1,0 +1,72 @@
+"""What one step's groups say, by hand."""
+
+import pytest
+
+from envace.episode import (
+    Episode,
+    Fault,
+    Group,
+    Observation,
+    Role,
+    Sequence,
+    Source,
+    Span,
+    Step,
+    Turn,
+)
+from envace.grpo.advantages import role_wise
+from envace.training.health import describe
+
+ESTIMATE = role_wise.build(role_wise.Config())
+
+
+def sequence(role: Role, outputs: int) -> Sequence:
+    spans = (Span(Source.TEMPLATE, (1,)), Span(Source.SAMPLED, (5,), (-1.0,), "v"))
+    return Sequence(role, spans * outputs)
+
+
+def rehearsed(tokens: int, fault: Fault | None = None) -> Observation:
+    own = sequence(Role.REHEARSE, 1)
+    return Observation({}, Turn(Role.REHEARSE, "", fault=fault, tokens=tokens, sequence=own))
+
+
+CALLED = Step(Turn(Role.ACT, "", tokens=10), (rehearsed(6),))
+CUT = Step(Turn(Role.ACT, "", tokens=20), (rehearsed(8, Fault.TRUNCATED),))
+BROKEN = Step(Turn(Role.ACT, "", fault=Fault.EMPTY, tokens=3))
+GOOD = Episode("a", ((CALLED,),), sequence(Role.ACT, 1))
+LONG = Episode("a", ((CALLED, CUT),), sequence(Role.ACT, 2), fault=Fault.TRUNCATED)
+BAD = Episode("a", ((BROKEN,),), sequence(Role.ACT, 1), fault=Fault.EMPTY)
+GROUPS = [Group("a", (GOOD, BAD), (1.0, 0.0)), Group("b", (GOOD, LONG), (0.5, None))]
+
+
+def test_rewards_and_faults_are_of_episodes() -> None:
+    found = describe(GROUPS, ESTIMATE)
+    assert found["reward/mean"] == 0.5
+    assert found["reward/missing"] == 1
+    assert found["episode/faulty_share"] == 0.5
+
+
+def test_each_role_has_its_own_numbers() -> None:
+    found = describe(GROUPS, ESTIMATE)
+    # ACT: 10, 3, 10, 10, 20 tokens, one of five faulty. REHEARSE: 6, 6, 6, 8, one of four cut.
+    assert [found[f"act/{name}"] for name in ("outputs", "well_formed", "truncated", "tokens")] == [
+        5,
+        0.8,
+        0,
+        10.6,
+    ]
+    rehearse = [found[f"rehearse/{name}"] for name in ("outputs", "well_formed", "truncated")]
+    assert rehearse == [4, 0.75, 0.25]
+    assert found["rehearse/tokens"] == 6.5
+
+
+def test_a_group_is_dead_in_a_role_without_advantages() -> None:
+    found = describe(GROUPS, ESTIMATE)
+    # ACT learns from the first group alone; each group has one REHEARSE output with a reward.
+    assert (found["act/dead_groups"], found["rehearse/dead_groups"]) == (0.5, 1.0)
+
+
+def test_groups_without_any_reward_are_described() -> None:
+    found = describe([Group("a", (BAD,), (None,))], ESTIMATE)
+    assert (found["reward/mean"], found["reward/missing"], found["rehearse/tokens"]) == (0, 1, 0)
+    assert describe([], ESTIMATE)["act/well_formed"] == pytest.approx(0)
