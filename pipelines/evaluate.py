@@ -3,11 +3,11 @@
 import json
 
 from envace.artifacts import digest_of, write_atomically
-from envace.benchmarks.benchmark import Candidate, Report
+from envace.benchmarks.benchmark import Candidate
 from envace.benchmarks.page import write_page
+from envace.benchmarks.report import Report
 from envace.inference.chat import load_renderer
-from envace.registry.models import Registry
-from envace.registry.promote import CHAMPION
+from envace.registry.models import CHAMPION, Registry
 from envace.tasks.store import read_tasks
 from pipelines import params, paths, policies, stage
 from pipelines.settings import Settings

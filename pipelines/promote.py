@@ -4,11 +4,11 @@ import json
 from datetime import UTC, datetime
 
 from envace.artifacts import write_atomically
-from envace.benchmarks.benchmark import Report
+from envace.benchmarks.report import Report
 from envace.errors import BenchmarkError
 from envace.registry.gate import Outcome, decide
-from envace.registry.models import Registry
-from envace.registry.promote import CHAMPION, Ledger, decision_json, decision_page, promote
+from envace.registry.models import CHAMPION, Registry
+from envace.registry.promote import Ledger, decision_json, decision_page, promote
 from envace.registry.store import verify
 from pipelines import params, paths
 from pipelines.settings import Settings

@@ -3,8 +3,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from envace.benchmarks.benchmark import Report, Trial
 from envace.benchmarks.page import write_page
+from envace.benchmarks.report import Report, Trial
 from envace.episode import Call, Message
 from envace.errors import BenchmarkError
 

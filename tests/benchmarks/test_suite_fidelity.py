@@ -4,8 +4,10 @@ from collections.abc import Callable
 import pytest
 from pydantic import JsonValue
 
-from envace.benchmarks.benchmark import Candidate, Report
+from envace.benchmarks.benchmark import Candidate
+from envace.benchmarks.report import Report
 from envace.benchmarks.suites.fidelity import Config, agreement, build
+from envace.episode import Call, Message
 from envace.inference.backends.scripted import ScriptedPolicy
 from envace.rehearsal.rehearse import demonstrate
 from envace.tasks.sources import worlds
@@ -60,6 +62,18 @@ def test_every_call_but_those_that_a_check_refused_is_rehearsed() -> None:
     )
     assert refused > 0
     assert run(recorded().__getitem__).n_expected == made - refused
+
+
+def test_a_call_that_the_checks_refuse_or_refused_is_not_rehearsed() -> None:
+    task = tasks()[0]
+    (good,) = next(m.calls for m in reversed(task.conversation) if m.calls)
+    conversation = (
+        Message(role="assistant", calls=(good, Call(name="fly", arguments={}))),
+        Message(role="tool", name=good.name, content='{"error": {"code": "INVALID_PARAMETERS"}}'),
+        Message(role="tool", name="fly", content='{"status": "gone"}'),
+    )
+    changed = task.model_copy(update={"conversation": conversation})
+    assert build(Config(), (changed,), seed=0).size(thorough=True) == 0
 
 
 def test_the_calls_of_a_source_are_limited() -> None:

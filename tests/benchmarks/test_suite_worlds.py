@@ -1,7 +1,8 @@
 import functools
 from collections.abc import Callable
 
-from envace.benchmarks.benchmark import Candidate, Report
+from envace.benchmarks.benchmark import Candidate
+from envace.benchmarks.report import Report
 from envace.benchmarks.suites.worlds import Config, Worlds, build
 from envace.inference.backends.scripted import ScriptedPolicy
 from envace.plugins import choose

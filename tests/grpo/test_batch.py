@@ -13,6 +13,9 @@ from envace.grpo.advantages import role_wise
 from envace.grpo.batch import Sample, demonstrations, pack, samples
 from envace.grpo.update import logprobs_of
 
+Family = tuple[Sample, ...]
+Logprobs = Callable[..., Tensor]
+
 ESTIMATE = role_wise.build(role_wise.Config())
 
 
@@ -79,7 +82,7 @@ def test_demonstrated_tokens_have_advantage_one() -> None:
     assert found == (Sample(Role.ACT, (1, 5, 2, 9), (1, 2), (0.0, 0.0), (1.0, 1.0)),)
 
 
-def test_a_pack_holds_a_shared_beginning_once(family: tuple[Sample, ...]) -> None:
+def test_a_pack_holds_a_shared_beginning_once(family: Family) -> None:
     (packed,) = pack(family, most_tokens=100)
     # Sorted: (1 20 30 40), then … 50 60, then … 90 80, then 70 70 30 2.
     assert packed.ids.tolist() == [1, 20, 30, 40, 50, 60, 90, 80, 70, 70, 30, 2]
@@ -90,7 +93,7 @@ def test_a_pack_holds_a_shared_beginning_once(family: tuple[Sample, ...]) -> Non
     assert packed.sampled.tolist() == [-2, -2.5, -2, -2.5, -2, -2.5, -2]
 
 
-def test_a_token_sees_its_own_sequence_up_to_itself(family: tuple[Sample, ...]) -> None:
+def test_a_token_sees_its_own_sequence_up_to_itself(family: Family) -> None:
     (packed,) = pack(family, most_tokens=100)
     seen = [np.flatnonzero(row).tolist() for row in packed.mask.numpy()]
     assert seen[5] == [0, 1, 2, 3, 4, 5]
@@ -101,9 +104,7 @@ def test_a_token_sees_its_own_sequence_up_to_itself(family: tuple[Sample, ...]) 
 @pytest.mark.parametrize(
     ("most", "sizes"), [(12, [12]), (11, [8, 4]), (8, [8, 4]), (7, [6, 5, 4]), (1, [4, 6, 5, 4])]
 )
-def test_packs_hold_at_most_so_many_tokens(
-    family: tuple[Sample, ...], most: int, sizes: list[int]
-) -> None:
+def test_packs_hold_at_most_so_many_tokens(family: Family, most: int, sizes: list[int]) -> None:
     # Alone they have 4, 6, 5 and 4 tokens; in a tree 4, then 2, 2 and 4 more.
     assert [len(packed.ids) for packed in pack(family, most)] == sizes
 
@@ -112,11 +113,7 @@ def test_packs_hold_at_most_so_many_tokens(
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
 @torch.no_grad()
 def test_a_pack_has_the_log_probabilities_of_its_sequences(
-    llama: PreTrainedModel,
-    family: tuple[Sample, ...],
-    alone: Callable[..., Tensor],
-    most: int,
-    temperature: float,
+    llama: PreTrainedModel, family: Family, alone: Logprobs, most: int, temperature: float
 ) -> None:
     order = sorted(family, key=lambda sample: sample.ids)
     expected = torch.cat([alone(llama, sample, temperature) for sample in order])
@@ -124,9 +121,7 @@ def test_a_pack_has_the_log_probabilities_of_its_sequences(
     torch.testing.assert_close(torch.cat(found), expected, atol=1e-5, rtol=0)
 
 
-def test_sequences_of_equal_ids_are_computed_once_and_trained_each(
-    family: tuple[Sample, ...],
-) -> None:
+def test_sequences_of_equal_ids_are_computed_once_and_trained_each(family: Family) -> None:
     (packed,) = pack([family[0], family[0]], most_tokens=100)
     assert len(packed.ids) == 6
     assert packed.targets.tolist() == [40, 60, 40, 60]

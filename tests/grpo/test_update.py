@@ -16,6 +16,9 @@ from envace.grpo.loss import clipped_loss
 from envace.grpo.settings import Clip, Settings
 from envace.grpo.update import Learner, imitate, learner_of, update
 
+Family = tuple[Sample, ...]
+Logprobs = Callable[..., Tensor]
+
 GOLDEN = Path(__file__).parents[1] / "golden" / "losses.txt"
 
 
@@ -31,10 +34,7 @@ def descend(model: PreTrainedModel, pack_tokens: int) -> Learner:
 
 @pytest.mark.parametrize("pack_tokens", [100, 8, 1])
 def test_the_gradient_of_the_packs_is_that_of_the_unsplit_loss(
-    double_model: PreTrainedModel,
-    family: tuple[Sample, ...],
-    alone: Callable[..., Tensor],
-    pack_tokens: int,
+    double_model: PreTrainedModel, family: Family, alone: Logprobs, pack_tokens: int
 ) -> None:
     logprobs = torch.cat([alone(double_model, sample) for sample in family])
     sampled = torch.tensor([value for sample in family for value in sample.sampled])
@@ -50,7 +50,7 @@ def test_the_gradient_of_the_packs_is_that_of_the_unsplit_loss(
 
 
 def test_the_gradient_is_scaled_down_to_its_limit(
-    double_model: PreTrainedModel, family: tuple[Sample, ...]
+    double_model: PreTrainedModel, family: Family
 ) -> None:
     learner = descend(double_model, 100)
     learner = dataclasses.replace(learner, settings=Settings(max_norm=0.01))
@@ -60,7 +60,7 @@ def test_the_gradient_is_scaled_down_to_its_limit(
 
 
 def test_a_sequence_without_advantage_is_not_computed_but_counts_in_the_mean(
-    double_model: PreTrainedModel, family: tuple[Sample, ...]
+    double_model: PreTrainedModel, family: Family
 ) -> None:
     idle = dataclasses.replace(family[0], advantages=(0.0, 0.0))
     alone = update(descend(double_model, 100), [family[3]])
@@ -70,7 +70,7 @@ def test_a_sequence_without_advantage_is_not_computed_but_counts_in_the_mean(
 
 
 def test_the_mean_is_over_all_sampled_tokens_of_the_batch(
-    double_model: PreTrainedModel, family: tuple[Sample, ...]
+    double_model: PreTrainedModel, family: Family
 ) -> None:
     learner = Learner(double_model, torch.optim.SGD(double_model.parameters(), lr=0.0), Settings())
     idle = dataclasses.replace(family[0], advantages=(0.0, 0.0))
@@ -79,7 +79,7 @@ def test_the_mean_is_over_all_sampled_tokens_of_the_batch(
 
 
 def test_a_batch_without_advantages_changes_nothing(
-    double_model: PreTrainedModel, family: tuple[Sample, ...]
+    double_model: PreTrainedModel, family: Family
 ) -> None:
     idle = [dataclasses.replace(each, advantages=(0.0,) * len(each.trained)) for each in family]
     before = weights(double_model)
@@ -90,7 +90,7 @@ def test_a_batch_without_advantages_changes_nothing(
 
 
 def test_metrics_compare_the_model_with_the_policy_that_sampled(
-    double_model: PreTrainedModel, family: tuple[Sample, ...], alone: Callable[..., Tensor]
+    double_model: PreTrainedModel, family: Family, alone: Logprobs
 ) -> None:
     with torch.no_grad():
         now = alone(double_model, family[0]).tolist()
@@ -103,7 +103,7 @@ def test_metrics_compare_the_model_with_the_policy_that_sampled(
 
 @pytest.mark.parametrize("bad", [math.inf, math.nan])
 def test_a_loss_that_is_not_finite_stops_the_run_and_leaves_the_weights(
-    double_model: PreTrainedModel, family: tuple[Sample, ...], bad: float
+    double_model: PreTrainedModel, family: Family, bad: float
 ) -> None:
     broken = dataclasses.replace(family[3], advantages=(bad,))
     before = weights(double_model)
@@ -114,7 +114,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_leaves_the_weights(
 
 
 def test_imitation_makes_the_demonstrated_tokens_likelier(
-    double_model: PreTrainedModel, family: tuple[Sample, ...]
+    double_model: PreTrainedModel, family: Family
 ) -> None:
     learner = learner_of(double_model, 1e-3, Settings())
     first, second = imitate(learner, family), imitate(learner, family)
@@ -123,7 +123,7 @@ def test_imitation_makes_the_demonstrated_tokens_likelier(
 
 
 def test_three_updates_reproduce_the_golden_losses(
-    double_model: PreTrainedModel, family: tuple[Sample, ...]
+    double_model: PreTrainedModel, family: Family
 ) -> None:
     learner = learner_of(double_model, 1e-3, Settings(pack_tokens=8))
     rows = [update(learner, family) for _ in range(3)]

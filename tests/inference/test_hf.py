@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
+from transformers import LlamaForCausalLM, PreTrainedModel
 
 from envace.errors import PolicyError
 from envace.inference.backends import hf
@@ -19,12 +19,7 @@ from envace.inference.policy import Completion, Request
 NEVER = -1
 """A stop id that no policy samples."""
 SHARED = (1, 40, 50, 60, 70)
-PROMPTS = (
-    (*SHARED, 80, 90, 100),
-    SHARED,
-    (*SHARED, 80, 91),
-    (*SHARED, 33, 34, 35, 36, 37),
-)
+PROMPTS = ((*SHARED, 80, 90, 100), SHARED, (*SHARED, 80, 91), (*SHARED, 33, 34, 35, 36, 37))
 
 
 def greedy(prompt: tuple[int, ...], max_tokens: int = 8) -> Request:
@@ -46,7 +41,7 @@ def table(model: PreTrainedModel, prompt: tuple[int, ...], ids: tuple[int, ...])
 
 @pytest.mark.parametrize("prompt", [*PROMPTS, (7,)])
 def test_greedy_ids_are_those_of_transformers(
-    llama: PreTrainedModel, prompt: tuple[int, ...]
+    llama: LlamaForCausalLM, prompt: tuple[int, ...]
 ) -> None:
     ids = torch.tensor([prompt])
     theirs = llama.generate(

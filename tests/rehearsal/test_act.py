@@ -96,6 +96,18 @@ def test_a_call_that_a_real_tool_refused_in_a_similar_form_is_imitated(
     assert demonstrated(renderer, sequence) == [format_calls((GOOD,))]
 
 
+def test_a_call_that_the_checks_would_refuse_is_not_imitated_whoever_refused_it(
+    renderer: ChatML, tools: tuple[Tool, ...]
+) -> None:
+    conversation = (
+        Message(role="assistant", calls=(Call(name="fly", arguments={}),)),
+        Message(role="tool", name="fly", content='{"error": {"code": "NO_SUCH_TOOL"}}'),
+        Message(role="assistant", calls=(BAD,)),
+        Message(role="tool", name="find_order", content='{"error": {"code": "BAD_ORDER"}}'),
+    )
+    assert demonstrated(renderer, demonstrate(renderer, "", tools, conversation)) == []
+
+
 def test_a_demonstration_is_what_acting_would_have_produced(renderer: ChatML, act: Act) -> None:
     _, acted = act("Hi.")
     shown = demonstrate(renderer, "Be kind.", (), (Message(role="assistant", content="Hi."),))

@@ -126,6 +126,16 @@ def test_the_refusals_of_the_checks_are_not_demonstrated(renderer: ChatML, tools
     assert only.spans[-1].source is Source.DEMONSTRATED
 
 
+def test_a_call_that_the_checks_would_refuse_is_not_demonstrated_whoever_refused_it(
+    renderer: ChatML, tools: Tools
+) -> None:
+    conversation = (
+        Message(role="assistant", calls=(Call(name="fly", arguments={}),)),
+        Message(role="tool", name="fly", content='{"error": {"code": "NO_SUCH_TOOL"}}'),
+    )
+    assert demonstrate(renderer, tools, conversation, show_recorded=True) == ()
+
+
 def test_recorded_calls_stand_in_a_demonstration_only_when_asked_for(
     renderer: ChatML, tools: Tools
 ) -> None:

@@ -11,6 +11,10 @@ from torch import Tensor
 from envace.grpo.update import Learner
 from envace.training.checkpoint import Checkpoints
 
+New = Callable[[], Learner]
+Flat = Callable[[Learner], Tensor]
+Damage = Callable[[Path], object]
+
 
 def step(learner: Learner) -> None:
     """One optimiser step away from where the learner is."""
@@ -24,9 +28,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
-def test_what_was_saved_is_what_is_resumed(
-    tmp_path: Path, learner: Callable[[], Learner], weights: Callable[[Learner], Tensor]
-) -> None:
+def test_what_was_saved_is_what_is_resumed(tmp_path: Path, learner: New, weights: Flat) -> None:
     saved, fresh = learner(), learner()
     step(saved)
     Checkpoints(tmp_path, "run", 1).save(saved, 1, 9)
@@ -37,7 +39,7 @@ def test_what_was_saved_is_what_is_resumed(
     assert torch.equal(weights(saved), weights(fresh))
 
 
-def test_only_the_newest_stays(tmp_path: Path, learner: Callable[[], Learner]) -> None:
+def test_only_the_newest_stays(tmp_path: Path, learner: New) -> None:
     checkpoints = Checkpoints(tmp_path, "run", 1)
     for number in (1, 2, 3):
         checkpoints.save(learner(), number, 9)
@@ -46,7 +48,7 @@ def test_only_the_newest_stays(tmp_path: Path, learner: Callable[[], Learner]) -
 
 @pytest.mark.parametrize(("every", "number"), [(0, 1), (2, 1), (1, 4)])
 def test_nothing_is_written_out_of_turn_or_at_the_last_step(
-    tmp_path: Path, learner: Callable[[], Learner], every: int, number: int
+    tmp_path: Path, learner: New, every: int, number: int
 ) -> None:
     Checkpoints(tmp_path, "run", every).save(learner(), number, steps=4)
     assert names(tmp_path) == []
@@ -62,7 +64,7 @@ def flip(folder: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1] + b"?")
 
 
-DAMAGES: dict[str, Callable[[Path], object]] = {
+DAMAGES: dict[str, Damage] = {
     "weights cut short": truncate,
     "optimiser altered": flip,
     "optimiser gone": lambda folder: (folder / "optimizer.pt").unlink(),
@@ -75,10 +77,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_checkpoint_is_skipped_for_the_one_before(
-    tmp_path: Path,
-    learner: Callable[[], Learner],
-    weights: Callable[[Learner], Tensor],
-    damage: Callable[[Path], object],
+    tmp_path: Path, learner: New, weights: Flat, damage: Damage
 ) -> None:
     checkpoints, run, older = Checkpoints(tmp_path, "run", 1), tmp_path / "run", learner()
     checkpoints.save(older, 1, 9)
@@ -92,9 +91,7 @@ def test_a_damaged_checkpoint_is_skipped_for_the_one_before(
     assert torch.equal(weights(resumed), weights(older))
 
 
-def test_what_a_killed_save_left_is_ignored_and_replaced(
-    tmp_path: Path, learner: Callable[[], Learner]
-) -> None:
+def test_what_a_killed_save_left_is_ignored_and_replaced(tmp_path: Path, learner: New) -> None:
     checkpoints = Checkpoints(tmp_path, "run", 1)
     (tmp_path / "run" / ".step-000001.part").mkdir(parents=True)
     (tmp_path / "run" / ".step-000001.part" / "optimizer.pt").write_bytes(b"half")
@@ -103,12 +100,12 @@ def test_what_a_killed_save_left_is_ignored_and_replaced(
     assert names(tmp_path / "run") == ["step-000001"]
 
 
-def test_another_run_is_not_resumed(tmp_path: Path, learner: Callable[[], Learner]) -> None:
+def test_another_run_is_not_resumed(tmp_path: Path, learner: New) -> None:
     Checkpoints(tmp_path, "one", 1).save(learner(), 1, 9)
     assert Checkpoints(tmp_path, "other", 1).resume(learner()) == 0
 
 
-def test_a_cleared_run_leaves_nothing(tmp_path: Path, learner: Callable[[], Learner]) -> None:
+def test_a_cleared_run_leaves_nothing(tmp_path: Path, learner: New) -> None:
     checkpoints = Checkpoints(tmp_path, "run", 1)
     checkpoints.save(learner(), 1, 9)
     checkpoints.clear()

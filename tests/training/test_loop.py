@@ -23,6 +23,11 @@ from envace.training.checkpoint import Checkpoints
 from envace.training.loop import Run, train
 from envace.training.schedule import Schedule
 
+New = Callable[[], Learner]
+Flat = Callable[[Learner], Tensor]
+NewRun = Callable[..., Run]
+Tasks = tuple[Task, ...]
+
 
 class Parity:
     """1 for an episode whose ids have an even sum."""
@@ -39,7 +44,7 @@ class Parity:
 
 
 @pytest.fixture
-def new_run(tmp_path: Path, renderer: ChatML, learner: Callable[[], Learner]) -> Callable[..., Run]:
+def new_run(tmp_path: Path, renderer: ChatML, learner: New) -> NewRun:
     """Makes a run of five steps with fresh weights and checkpoints in `folder`."""
 
     def make(folder: str = "run", **schedule: int) -> Run:
@@ -68,9 +73,7 @@ def untimed(rows: Rows) -> list[tuple[int, dict[str, float]]]:
     return [(step, {k: v for k, v in row.items() if "time" not in k}) for step, row in rows]
 
 
-def test_a_step_trains_what_it_sampled_on_its_own_weights(
-    new_run: Callable[..., Run], tasks: tuple[Task, ...]
-) -> None:
+def test_a_step_trains_what_it_sampled_on_its_own_weights(new_run: NewRun, tasks: Tasks) -> None:
     run = new_run(steps=1, checkpoint_every=0)
     ((step, row),) = train(run, tasks)
     assert step == 1
@@ -79,9 +82,7 @@ def test_a_step_trains_what_it_sampled_on_its_own_weights(
     assert row["update/grad_norm"] > 0
 
 
-def test_samples_carry_the_version_of_the_weights(
-    new_run: Callable[..., Run], tasks: tuple[Task, ...]
-) -> None:
+def test_samples_carry_the_version_of_the_weights(new_run: NewRun, tasks: Tasks) -> None:
     run = new_run(steps=2, checkpoint_every=0)
     list(train(run, tasks))
     assert isinstance(run.reward, Parity)
@@ -89,7 +90,7 @@ def test_samples_carry_the_version_of_the_weights(
 
 
 def test_an_interrupted_run_ends_as_an_uninterrupted_one(
-    new_run: Callable[..., Run], tasks: tuple[Task, ...], weights: Callable[[Learner], Tensor]
+    new_run: NewRun, tasks: Tasks, weights: Flat
 ) -> None:
     whole, killed, resumed = new_run("whole"), new_run("killed"), new_run("killed")
     expected = untimed(train(whole, tasks))
@@ -99,14 +100,12 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     assert not torch.equal(weights(whole.learner), weights(new_run().learner))
 
 
-def test_a_run_that_is_at_its_last_step_trains_nothing_more(
-    new_run: Callable[..., Run], tasks: tuple[Task, ...]
-) -> None:
+def test_a_run_that_is_at_its_last_step_trains_nothing_more(new_run: NewRun, tasks: Tasks) -> None:
     run = new_run()
     run.checkpoints.save(run.learner, 2, steps=9)
     assert list(train(replace(run, schedule=Schedule(steps=2)), tasks)) == []
 
 
-def test_an_empty_set_is_refused(new_run: Callable[..., Run]) -> None:
+def test_an_empty_set_is_refused(new_run: NewRun) -> None:
     with pytest.raises(TrainingError, match="there is no task to train on"):
         next(train(new_run(), []))

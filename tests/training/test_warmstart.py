@@ -17,9 +17,13 @@ from envace.training.checkpoint import Checkpoints
 from envace.training.schedule import WarmSchedule
 from envace.training.warmstart import Demonstration, demonstrate, rate, warm_start
 
+New = Callable[[], Learner]
+Flat = Callable[[Learner], Tensor]
+Chosen = list[Demonstration]
+
 
 @pytest.fixture(scope="module")
-def demonstrations(renderer: ChatML, tasks: tuple[Task, ...]) -> list[Demonstration]:
+def demonstrations(renderer: ChatML, tasks: tuple[Task, ...]) -> Chosen:
     return [demonstrate(renderer, task, 0.5, seed=0) for task in tasks]
 
 
@@ -54,7 +58,7 @@ def test_the_rate_rises_in_a_line_and_falls_in_a_cosine() -> None:
 
 
 def test_the_optimiser_gets_the_rate_of_each_step(
-    tmp_path: Path, learner: Callable[[], Learner], demonstrations: list[Demonstration]
+    tmp_path: Path, learner: New, demonstrations: Chosen
 ) -> None:
     schedule, own = WarmSchedule(steps=3, tasks_per_step=1, learning_rate=3e-3), learner()
     checkpoints = Checkpoints(tmp_path, "run", 0)
@@ -65,9 +69,7 @@ def test_the_optimiser_gets_the_rate_of_each_step(
     assert rates == pytest.approx([1e-3, 2e-3, 3e-3])
 
 
-def test_imitation_lowers_the_loss(
-    tmp_path: Path, learner: Callable[[], Learner], demonstrations: list[Demonstration]
-) -> None:
+def test_imitation_lowers_the_loss(tmp_path: Path, learner: New, demonstrations: Chosen) -> None:
     schedule = WarmSchedule(steps=6, tasks_per_step=2, learning_rate=1e-2)
     rows = warm_start(learner(), demonstrations, schedule, Checkpoints(tmp_path, "run", 0), seed=0)
     losses = [row["warmstart/loss"] for _, row in rows]
@@ -75,10 +77,7 @@ def test_imitation_lowers_the_loss(
 
 
 def test_an_interrupted_run_ends_as_an_uninterrupted_one(
-    tmp_path: Path,
-    learner: Callable[[], Learner],
-    weights: Callable[[Learner], Tensor],
-    demonstrations: list[Demonstration],
+    tmp_path: Path, learner: New, weights: Flat, demonstrations: Chosen
 ) -> None:
     schedule = WarmSchedule(steps=5, tasks_per_step=1)
 
@@ -94,10 +93,7 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
 
 
 def test_a_run_that_is_at_its_last_step_trains_nothing_more(
-    tmp_path: Path,
-    learner: Callable[[], Learner],
-    weights: Callable[[Learner], Tensor],
-    demonstrations: list[Demonstration],
+    tmp_path: Path, learner: New, weights: Flat, demonstrations: Chosen
 ) -> None:
     checkpoints, schedule = Checkpoints(tmp_path, "run", 1), WarmSchedule(steps=2)
     checkpoints.save(learner(), 2, steps=9)
@@ -106,6 +102,6 @@ def test_a_run_that_is_at_its_last_step_trains_nothing_more(
     assert torch.equal(weights(own), weights(learner()))
 
 
-def test_an_empty_set_is_refused(tmp_path: Path, learner: Callable[[], Learner]) -> None:
+def test_an_empty_set_is_refused(tmp_path: Path, learner: New) -> None:
     with pytest.raises(TrainingError, match="there is no recording to imitate"):
         next(warm_start(learner(), [], WarmSchedule(), Checkpoints(tmp_path, "run", 0), seed=0))

@@ -14,7 +14,7 @@ from pathlib import Path
 from string import Template
 
 from envace.artifacts import write_atomically
-from envace.benchmarks.benchmark import Report, Trial
+from envace.benchmarks.report import Report, Trial
 from envace.benchmarks.stats import wilson
 from envace.episode import Message
 from envace.errors import BenchmarkError

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from mlflow.entities.model_registry import ModelVersion
     from mlflow.tracking import MlflowClient
 
+CHAMPION = "champion"
+"""The alias of the live version."""
+
 _DIGEST = "digest"
 """The tag that holds a version's digest."""
 

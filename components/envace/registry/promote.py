@@ -18,9 +18,8 @@ from typing import Any, Protocol
 
 from envace.errors import RegistryError
 from envace.registry.gate import Decision, Finding, Verdict
-from envace.registry.models import Version
+from envace.registry.models import CHAMPION, Version
 
-CHAMPION = "champion"
 _LEASE = timedelta(minutes=10)
 
 

@@ -12,7 +12,7 @@ from envace.episode import Fault, Message, Role, Sequence, Source, Span, Tool, T
 from envace.inference.chat import ChatML, signature
 from envace.inference.policy import Policy, Request
 from envace.rehearsal.prompts import prompt
-from envace.rehearsal.protocol import format_calls, is_refusal, parse_act
+from envace.rehearsal.protocol import check, format_calls, is_refusal, parse_act
 from envace.strict_json import loads
 
 
@@ -99,11 +99,11 @@ def demonstrate(
 ) -> Sequence:
     """A recorded conversation as ACT would have produced it: what the warm start imitates.
 
-    A call that the protocol's checks refused is shown but not imitated; its repair is.
+    A call that the protocol's checks refuse is shown but not imitated; its repair is.
     """
     context = opening(renderer, system, tools)
     for index, message in enumerate(conversation):
-        if message.role != "assistant" or _refused(conversation, index):
+        if message.role != "assistant" or _refused(tools, conversation, index):
             context = hear(renderer, context, message)
             continue
         output = renderer.demonstrate(written(message))
@@ -111,7 +111,9 @@ def demonstrate(
     return context
 
 
-def _refused(conversation: Items[Message], index: int) -> bool:
-    count = len(conversation[index].calls)
-    answers = conversation[index + 1 : index + 1 + count]
-    return any(is_refusal(loads(answer.content)) for answer in answers)
+def _refused(tools: Items[Tool], conversation: Items[Message], index: int) -> bool:
+    calls = conversation[index].calls
+    answers = conversation[index + 1 : index + 1 + len(calls)]
+    return any(check(call, tools) for call in calls) or any(
+        is_refusal(loads(answer.content)) for answer in answers
+    )

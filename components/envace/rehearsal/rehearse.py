@@ -24,7 +24,7 @@ from envace.inference.chat import ChatML, signature
 from envace.inference.policy import Policy, Request, seed_for
 from envace.rehearsal.act import Budget, written
 from envace.rehearsal.prompts import prompt
-from envace.rehearsal.protocol import format_result, is_refusal, parse_rehearse
+from envace.rehearsal.protocol import check, format_result, is_refusal, parse_rehearse
 from envace.strict_json import dumps, loads
 
 
@@ -82,11 +82,11 @@ def demonstrate(
 ) -> tuple[Sequence, ...]:
     """One sequence for each recorded call, as REHEARSE would have answered it.
 
-    Results of the protocol's own checks are left out: no policy has to produce them. With
+    Calls that the protocol's checks refuse are left out: no policy has to answer them. With
     `show_recorded` the recorded calls stand in the prompt, as they do in training; without, the
     policy has to make the response up, as at test time.
     """
-    pairs = tuple(_answered(conversation))
+    pairs = tuple(_answered(tools, conversation))
     recorded = tuple((call, result) for _, call, result in pairs) if show_recorded else ()
     found: list[Sequence] = []
     for index, call, result in pairs:
@@ -95,13 +95,13 @@ def demonstrate(
     return tuple(found)
 
 
-def _answered(conversation: Items[Message]) -> list[tuple[int, Call, str]]:
+def _answered(tools: Items[Tool], conversation: Items[Message]) -> list[tuple[int, Call, str]]:
     """Each recorded call that a tool answered: (messages before its answer, call, result)."""
     found: list[tuple[int, Call, str]] = []
     for index, message in enumerate(conversation):
         for offset, call in enumerate(message.calls, start=1):
             answer = conversation[index + offset].content
-            if not is_refusal(loads(answer)):
+            if check(call, tools) is None and not is_refusal(loads(answer)):
                 found.append((index + offset, call, answer))
     return found
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pydantic import Field, JsonValue
 
-from envace.benchmarks.benchmark import Candidate, Report, Trial
+from envace.benchmarks.benchmark import Candidate
+from envace.benchmarks.report import Report, Trial
 from envace.config import Config as BaseConfig
 from envace.episode import Call, Message
 from envace.inference.policy import seed_for

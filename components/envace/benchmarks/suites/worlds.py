@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pydantic import Field
 
 from envace import plugins
-from envace.benchmarks.benchmark import Candidate, Report, Trial
+from envace.benchmarks.benchmark import Candidate
+from envace.benchmarks.report import Report, Trial
 from envace.config import Config as BaseConfig
 from envace.episode import Episode, Message
 from envace.inference.policy import seed_for
