@@ -35,7 +35,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _sentence(cls: type[BaseModel], error: ValidationError, where: str) -> str:
-    first = error.errors()[0]
+    errors = error.errors()
+    unknown = (one for one in errors if one["type"] == "extra_forbidden")
+    first = next(unknown, errors[0])  # a misspelt key is missing too, under its right name
     path = [str(part) for part in first["loc"]]
     key = ".".join([where, *path])
     if first["type"] == "extra_forbidden":
