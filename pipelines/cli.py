@@ -88,3 +88,7 @@ def serve(
     from pipelines import served
 
     served.listen(params.load(), port)
+
+
+if __name__ == "__main__":
+    main()

@@ -227,7 +227,7 @@ def test_a_waiter_that_gives_up_does_not_hold_up_the_others(
     llama: PreTrainedModel, policy: hf.HfPolicy
 ) -> None:
     async def one_leaves():
-        leaving = asyncio.create_task(policy.sample(greedy((7,), 1)))
+        leaving = asyncio.create_task(policy.sample(greedy(SHARED, 1)))
         staying = asyncio.create_task(policy.sample(greedy(SHARED, 1)))
         await asyncio.sleep(0)
         leaving.cancel()

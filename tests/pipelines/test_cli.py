@@ -16,7 +16,7 @@ def envace(workspace: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Runs the command line in a checkout."""
     path = os.pathsep.join([str(ROOT / "components"), str(ROOT)])
     return subprocess.run(
-        [sys.executable, "-c", "from pipelines.cli import main; main()", *words],
+        [sys.executable, "-m", "pipelines.cli", *words],
         cwd=workspace,
         env={**os.environ, "PYTHONPATH": path, "ENVACE_CACHE": str(workspace / "cache")},
         capture_output=True,
