@@ -1,6 +1,6 @@
-"""What sequences share at their beginning, and which are computed together."""
+"""What sequences share at their beginning, and how they are laid out together."""
 
-from envace.prefix import alike, runs, shared
+from envace.prefix import ancestors, runs, shared, tree
 
 
 def test_shared_counts_leading_ids_only():
@@ -9,20 +9,33 @@ def test_shared_counts_leading_ids_only():
     assert shared((), (1,)) == 0
 
 
-def test_runs_are_sorted_and_cut_where_joins_says_no():
+def test_runs_are_sorted_and_cut_where_a_tree_would_grow_too_large():
     sequences = [(5, 1), (1, 2), (5, 0), (1, 2, 3)]
-    same_start = runs(sequences, lambda run, following: run[0][0] == following[0])
-    assert same_start == [[1, 3], [2, 0]]
+    assert runs(sequences, most=3) == [[1, 3], [2, 0]]  # trees of 3 tokens each
+    assert runs(sequences, most=6) == [[1, 3, 2, 0]]
 
 
-def test_every_sequence_is_in_exactly_one_run():
-    sequences = [(3,), (1,), (2,), (1,), (3,)]
-    assert runs(sequences, lambda run, following: False) == [[1], [3], [2], [0], [4]]
-    assert runs([], lambda run, following: True) == []
+def test_a_sequence_that_is_too_long_has_a_run_of_its_own():
+    assert runs([(3,), (1, 1, 1), (2,)], most=2) == [[1], [2, 0]]
+    assert runs([], most=2) == []
 
 
-def test_alike_sequences_share_enough_of_the_next_and_are_not_too_many():
-    joins = alike(least=0.5, most=2)
-    assert joins([(1, 2, 3)], (1, 2, 8, 9))
-    assert not joins([(1, 2, 3)], (1, 7, 8, 9))
-    assert not joins([(1, 2), (1, 2)], (1, 2))
+def test_a_tree_holds_what_sequences_share_once():
+    row = tree([(7, 8), (7, 8, 9), (7, 5)])
+    assert row.ids == (7, 8, 9, 5)
+    assert row.positions == (0, 1, 2, 1)
+    assert row.parents == (-1, 0, 1, 0)
+    assert row.paths == ((0, 1), (0, 1, 2), (0, 3))
+
+
+def test_sequences_that_share_nothing_have_roots_of_their_own():
+    assert tree([(1, 2), (3,)]).parents == (-1, 0, -1)
+
+
+def test_a_token_sees_itself_and_its_ancestors():
+    assert ancestors([-1, 0, 1, 0]).tolist() == [
+        [True, False, False, False],
+        [True, True, False, False],
+        [True, True, True, False],
+        [True, False, False, True],
+    ]

@@ -143,7 +143,7 @@ async def after(rests: int, policy: hf.HfPolicy, request: Request) -> Completion
 def test_requests_that_wait_together_are_answered_in_one_batch(
     llama: PreTrainedModel, policy: hf.HfPolicy
 ) -> None:
-    requests = [greedy(prompt, 1) for prompt in PROMPTS]
+    requests = [greedy(prompt, 2) for prompt in PROMPTS]
 
     async def all_at_once():
         return await asyncio.gather(
@@ -152,7 +152,7 @@ def test_requests_that_wait_together_are_answered_in_one_batch(
 
     with watched(llama) as rows:
         done = asyncio.run(all_at_once())
-    assert rows == [1, 4]  # what the prompts share, then the four of them
+    assert rows == [1, 4]  # the tree of the prompts, then a second token of each
     assert [each.ids for each in done] == [each.ids for each in one_by_one(llama, requests)]
 
 
@@ -160,7 +160,7 @@ def test_a_batch_is_no_larger_than_its_limit(llama: PreTrainedModel) -> None:
     policy = hf.HfPolicy(llama, NEVER, max_batch=2, version="v")
 
     async def five():
-        return await asyncio.gather(*(policy.sample(greedy(SHARED, 1)) for _ in range(5)))
+        return await asyncio.gather(*(policy.sample(greedy(SHARED, 2)) for _ in range(5)))
 
     with watched(llama) as rows:
         assert len(asyncio.run(five())) == 5

@@ -8,7 +8,7 @@ padding. Letters: t tokens of a pack, s trained tokens of its sequences.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from envace import episode
 from envace.episode import Group, Role
-from envace.prefix import Ids, runs, shared
+from envace.prefix import ancestors, runs, tree
 
 Estimator = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """(rewards, roles, episodes) of a group's outputs → advantages; see `grpo.advantages`."""
@@ -68,10 +68,8 @@ def demonstrations(sequences: Sequence[episode.Sequence]) -> tuple[Sample, ...]:
 def pack(chosen: Sequence[Sample], most_tokens: int) -> list[Pack]:
     """Packs of at most `most_tokens` tokens; a longer sequence has one of its own."""
 
-    def joins(run: list[Ids], following: Ids) -> bool:
-        return _size([*run, following]) <= most_tokens
-
-    return [_pack([chosen[index] for index in run]) for run in runs([s.ids for s in chosen], joins)]
+    found = runs([sample.ids for sample in chosen], most_tokens)
+    return [_pack([chosen[index] for index in run]) for run in found]
 
 
 def _group_samples(group: Group, estimate: Estimator) -> list[Sample]:
@@ -109,45 +107,16 @@ def _sample(sequence: episode.Sequence, advantages: Sequence[float]) -> Sample:
     return Sample(sequence.role, sequence.ids, trained, sampled, tuple(spread))
 
 
-def _size(run: Sequence[Ids]) -> int:
-    """Tokens of the prefix tree of sorted sequences."""
-    both = pairwise(run)
-    return sum(map(len, run)) - sum(shared(before, after) for before, after in both)
-
-
 def _pack(members: Sequence[Sample]) -> Pack:
     """The prefix tree of sequences that are sorted by their ids."""
-    ids: list[int] = []
-    positions: list[int] = []
-    parents: list[int] = []
-    paths: list[list[int]] = []
-    before: Ids = ()
-    for sample in members:
-        common = shared(before, sample.ids)
-        path = paths[-1][:common] if paths else []
-        for place in range(common, len(sample.ids)):
-            parents.append(path[-1] if path else -1)
-            path.append(len(ids))
-            ids.append(sample.ids[place])
-            positions.append(place)
-        paths.append(path)
-        before = sample.ids
-    both = list(zip(members, paths, strict=True))
+    row = tree([sample.ids for sample in members])
+    both = list(zip(members, row.paths, strict=True))
     return Pack(
-        ids=torch.tensor(ids),
-        positions=torch.tensor(positions),
-        mask=_ancestors(parents),
+        ids=torch.tensor(row.ids),
+        positions=torch.tensor(row.positions),
+        mask=torch.from_numpy(ancestors(row.parents)),
         sources=torch.tensor([path[p - 1] for s, path in both for p in s.trained]),
         targets=torch.tensor([s.ids[p] for s in members for p in s.trained]),
         sampled=torch.tensor([value for s in members for value in s.sampled]),
         advantages=torch.tensor([value for s in members for value in s.advantages]),
     )
-
-
-def _ancestors(parents: Sequence[int]) -> Bool[Tensor, "t t"]:
-    """mask[i, j]: is token j token i itself or one of its ancestors? Parents come first."""
-    mask = np.eye(len(parents), dtype=bool)
-    for token, parent in enumerate(parents):
-        if parent >= 0:
-            mask[token] |= mask[parent]
-    return torch.from_numpy(mask)

@@ -1,21 +1,31 @@
-"""Batched sampling with a transformers model: the prefix that a batch shares is computed once.
+"""Batched sampling with a transformers model: what prompts share is computed once.
 
-Rows are left-padded between the shared prefix and their own suffix, and leave the batch when they
-are done. Letters: b rows, v vocabulary.
+The prompts are read as prefix trees; from the keys and values of a tree each row takes those of its
+own path, padded on the left. Rows are decoded together and leave the batch when they are done.
+Letters: b rows, w width of the longest prompt, t tokens of a tree, h hidden size.
 """
 
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, DynamicCache, PreTrainedModel
+from torch.nn.functional import pad
+from transformers import AutoModelForCausalLM, Cache, DynamicCache, PreTrainedModel
+from transformers.cache_utils import DynamicLayer
 from transformers.utils import logging as transformers_logging
 
 from envace.errors import PolicyError
 from envace.inference.policy import Completion, Request
-from envace.prefix import shared
+from envace.prefix import ancestors, runs, tree
+
+TREE_TOKENS = 1024
+"""Most tokens of a tree that is read at once: attention within it costs their square."""
+
+ROOM = 32
+"""Tokens that a full buffer grows by."""
 
 
 def load(folder: Path, dtype: str, device: str) -> PreTrainedModel:
@@ -33,7 +43,7 @@ def load(folder: Path, dtype: str, device: str) -> PreTrainedModel:
 
 @torch.inference_mode()
 def generate(model: PreTrainedModel, requests: Sequence[Request], stop: int) -> list[Completion]:
-    """One completion a request, in order; the shared prefix of the prompts is computed once."""
+    """One completion a request, in order."""
     rows = [_Row(request) for request in requests]
     hidden, cache, mask = _prefill(model, [request.prompt for request in requests])
     head = model.get_output_embeddings()
@@ -53,41 +63,103 @@ def generate(model: PreTrainedModel, requests: Sequence[Request], stop: int) -> 
             mask, tokens = mask[keep], tokens[keep]
         positions = mask.sum(dim=1, keepdim=True)
         mask = torch.cat([mask, mask.new_ones(len(live), 1)], dim=1)
-        hidden = _forward(model, tokens[:, None], mask, positions, cache)
+        hidden = _step(model, tokens, mask, positions, cache)
 
 
 def _prefill(
     model: PreTrainedModel, prompts: Sequence[tuple[int, ...]]
-) -> tuple[Tensor, DynamicCache, Tensor]:
-    """Hidden state at each prompt's last token (b, h), the cache and its mask (b, t)."""
-    rows = len(prompts)
-    low, high = min(prompts), max(prompts)
-    common = min(shared(low, high), min(map(len, prompts)) - 1)
+) -> tuple[Tensor, Cache, Tensor]:
+    """Hidden state at each prompt's last token (b, h), the cache and its mask (b, w)."""
+    width = max(map(len, prompts))
+    found = runs(prompts, TREE_TOKENS)
+    parts = [_read(model, [prompts[index] for index in run], width) for run in found]
+    place = torch.tensor([index for run in found for index in run]).argsort().to(model.device)
+    hidden = torch.cat([hidden for hidden, _ in parts])[place]
+    layers: list[Any] = []
+    for pairs in zip(*(layers for _, layers in parts), strict=True):
+        keys, values = (torch.cat(states)[place] for states in zip(*pairs, strict=True))
+        layers.append(_Roomy(keys, values))
+    lengths = torch.tensor([len(prompt) for prompt in prompts], device=model.device)
+    mask = torch.arange(width, device=model.device) >= width - lengths[:, None]
+    return hidden, Cache(layers=layers), mask.long()
+
+
+def _read(
+    model: PreTrainedModel, prompts: Sequence[tuple[int, ...]], width: int
+) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+    """One forward pass over the tree of sorted prompts.
+
+    Gives the hidden state at each prompt's last token (b, h) and, for each layer, the keys and
+    values of each prompt, padded on the left to `width`.
+    """
+    row, device = tree(prompts), model.device
     cache = DynamicCache(config=model.config)
-    if common:
-        prefix = torch.tensor([prompts[0][:common]], device=model.device)
-        ones = torch.ones_like(prefix)
-        _forward(model, prefix, ones, torch.arange(common, device=model.device)[None], cache)
-        cache.batch_repeat_interleave(rows)
-    width = max(map(len, prompts)) - common
-    ids = torch.zeros(rows, width, dtype=torch.long, device=model.device)
-    mask = torch.ones(rows, common + width, dtype=torch.long, device=model.device)
-    for row, prompt in enumerate(prompts):
-        pad = common + width - len(prompt)
-        ids[row, pad:] = torch.tensor(prompt[common:], device=model.device)
-        mask[row, common : common + pad] = 0
-    positions = (mask.cumsum(dim=1) - 1)[:, common:].clamp(min=0)
-    return _forward(model, ids, mask, positions, cache), cache, mask
+    states = model.base_model(
+        input_ids=torch.tensor([row.ids], device=device),
+        attention_mask=torch.from_numpy(ancestors(row.parents))[None, None].to(device),
+        position_ids=torch.tensor([row.positions], device=device),
+        cache=cache,
+        use_cache=True,
+    ).last_hidden_state[0]
+    paths = torch.tensor([(0,) * (width - len(p)) + p for p in row.paths], device=device)
+    layers = [_states(layer) for layer in cache.layers]
+    return states[paths[:, -1]], [
+        (keys[0][:, paths].transpose(0, 1), values[0][:, paths].transpose(0, 1))
+        for keys, values in layers
+    ]
 
 
-def _forward(
-    model: PreTrainedModel, ids: Tensor, mask: Tensor, positions: Tensor, cache: DynamicCache
+def _states(layer: object) -> tuple[Tensor, Tensor]:
+    """Keys and values of a layer. Raises `PolicyError` for attention that keeps something else."""
+    keys, values = getattr(layer, "keys", None), getattr(layer, "values", None)
+    if type(layer) not in (DynamicLayer, _Roomy) or keys is None or values is None:
+        raise PolicyError(
+            f"the model keeps a {type(layer).__name__}; expected full attention in every layer: "
+            "use another model or another backend."
+        )
+    return keys, values
+
+
+def _step(
+    model: PreTrainedModel, tokens: Tensor, mask: Tensor, positions: Tensor, cache: Cache
 ) -> Tensor:
-    """Hidden state at the last position (b, h); the cache grows by the given ids."""
+    """Hidden state (b, h) at one more token a row; the cache grows by it."""
     out = model.base_model(
-        input_ids=ids, attention_mask=mask, position_ids=positions, cache=cache, use_cache=True
+        input_ids=tokens[:, None],
+        attention_mask=mask,
+        position_ids=positions,
+        cache=cache,
+        use_cache=True,
     )
     return out.last_hidden_state[:, -1]
+
+
+class _Roomy(DynamicLayer):
+    """Keys and values in a buffer with room, so that a step copies its own token and no other."""
+
+    def __init__(self, keys: Tensor, values: Tensor) -> None:
+        super().__init__()
+        self.lazy_initialization(keys, values)
+        self.keys, self.values = keys, values
+        self._buffers: tuple[Tensor, Tensor] | None = None
+
+    def update(
+        self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[Tensor, Tensor]:
+        used = self.get_seq_length()
+        total = used + key_states.shape[-2]
+        if self._buffers is None or total > self._buffers[0].shape[-2]:
+            spare = (0, 0, 0, total - used + ROOM)
+            keys, values = _states(self)
+            self._buffers = pad(keys, spare), pad(values, spare)
+        keys, values = self._buffers
+        keys[:, :, used:total], values[:, :, used:total] = key_states, value_states
+        self.keys, self.values = keys[:, :, :total], values[:, :, :total]
+        return self.keys, self.values
+
+    def batch_select_indices(self, indices: Tensor) -> None:
+        super().batch_select_indices(indices)
+        self._buffers = None
 
 
 def _pick(logits: Tensor, rows: Sequence["_Row"]) -> tuple[Tensor, Tensor]:

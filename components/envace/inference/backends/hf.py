@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 
 from envace.config import Config as BaseConfig
 from envace.inference.policy import Completion, Request
-from envace.prefix import alike, runs
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -73,11 +72,13 @@ class HfPolicy:
     def _generate(self, requests: list[Request]) -> list[Completion]:
         from envace.inference.backends._hf_generate import generate
 
-        done: dict[int, Completion] = {}
-        for run in runs([request.prompt for request in requests], alike(1 / 3, self._max_batch)):
-            answers = generate(self.model, [requests[index] for index in run], self._stop)
-            done.update(zip(run, answers, strict=True))
-        return [done[index] for index in range(len(requests))]
+        done: list[Completion] = []
+        order = sorted(range(len(requests)), key=lambda index: requests[index].prompt)
+        for first in range(0, len(order), self._max_batch):
+            batch = [requests[index] for index in order[first : first + self._max_batch]]
+            done += generate(self.model, batch, self._stop)
+        answers = dict(zip(order, done, strict=True))
+        return [answers[index] for index in range(len(requests))]
 
 
 def build(config: Config, folder: Path, stop: int, version: str = "") -> HfPolicy:
