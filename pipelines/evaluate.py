@@ -3,7 +3,7 @@
 import json
 
 from envace.artifacts import digest_of, write_atomically
-from envace.benchmarks.benchmark import Candidate
+from envace.benchmarks.benchmark import Candidate, Recordings
 from envace.benchmarks.page import write_page
 from envace.benchmarks.report import Report
 from envace.inference.chat import load_renderer
@@ -16,16 +16,17 @@ from pipelines.settings import Settings
 def main() -> str:
     """Runs every suite on every policy; writes the reports, the page and the scores."""
     chosen, settings = params.load(), Settings.load()
-    heldout = read_tasks(paths.HELDOUT)
+    train, heldout = read_tasks(paths.TRAIN), read_tasks(paths.HELDOUT)
     folders = {
-        "base": policies.base(chosen, settings, read_tasks(paths.TRAIN)),
+        "base": policies.base(chosen, settings, train),
         "warmstart": paths.WARMSTART,
         "grpo": paths.GRPO,
     }
     champion = Registry(settings.tracking_uri, chosen.register_.name).alias(CHAMPION)
     if champion and champion.digest != digest_of(paths.GRPO):
         folders[CHAMPION] = champion.path
-    suites = [plugin.build(heldout, chosen.seed) for plugin in chosen.evaluate.suites]
+    recordings = Recordings(train, heldout)
+    suites = [plugin.build(recordings, chosen.seed) for plugin in chosen.evaluate.suites]
     reports: list[Report] = []
     total = sum(suite.size(name == "grpo") for suite in suites for name in folders)
     with stage.Bar("evaluate", total) as bar:

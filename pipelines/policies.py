@@ -2,13 +2,15 @@
 
 import shutil
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
-from envace.artifacts import digest_of
+from envace.artifacts import digest_of, sha256_of
 from envace.inference.backends.hf import HfPolicy
 from envace.inference.backends.hf import build as build_policy
 from envace.inference.chat import load_renderer
 from envace.tasks.task import Task
+from envace.training import bases
 from pipelines import stage
 from pipelines.params import Params, plain
 from pipelines.settings import Settings
@@ -17,14 +19,17 @@ from pipelines.settings import Settings
 def base(params: Params, settings: Settings, tasks: Sequence[Task]) -> Path:
     """The folder of the base policy, made once and kept in the cache.
 
-    A base that is made from the tasks (`scratch`) is another one for other tasks.
+    It is another one for other parameters, another maker or another version of transformers; one
+    that is made from the tasks (`scratch`) also for other tasks.
     """
     chosen = params.policy.base
-    made_of: list[object] = [chosen.name, plain(chosen.config)]
+    makers = [sha256_of(path) for path in sorted(Path(bases.__path__[0]).glob("*.py"))]
+    made_of: list[object] = [chosen.name, plain(chosen.config), makers, version("transformers")]
     if chosen.name == "scratch":
         made_of.append([task.model_dump(mode="json") for task in tasks])
     folder = settings.cache / "bases" / stage.fingerprint(made_of)
     if not folder.is_dir():
+        stage.say(f"policy: making the base policy by {chosen.name}, once; about a minute")
         chosen.build(settings.sources(), folder, tasks)
     return folder
 

@@ -29,8 +29,8 @@ from envace.errors import ConfigError, HashMismatch, SourceUnreachable
 
 log = logging.getLogger(__name__)
 
-Progress = Callable[[int, int | None], None]
-"""Called with the bytes that are there and, where it is known, the size of the whole."""
+Progress = Callable[[str, int, int | None], None]
+"""Told the URI, the bytes that are there and, once it is known, the size of the whole."""
 
 FORMS = {
     "pypi": "pypi://package==version/path/in/wheel",
@@ -106,12 +106,8 @@ class Cache:
     root: Path
     s3_endpoint: str | None = None
     """URL of an S3-compatible server; None is the one that boto3 is configured for."""
-    hf_endpoint: str | None = None
-    """URL of a Hugging Face hub; None is the one that huggingface_hub is configured for."""
-    pip_options: tuple[str, ...] = ()
-    """More options of `pip download`; the package index is the one that pip is configured for."""
     progress: Progress | None = None
-    """Told how far a download is."""
+    """Told that a file is fetched, before its first byte, and then how far that is."""
     _verified: dict[Path, tuple[int, int]] = field(
         default_factory=dict[Path, tuple[int, int]], init=False, repr=False, compare=False
     )
@@ -120,8 +116,9 @@ class Cache:
     def fetch(self, uri: str, sha256: str) -> Path:
         """The file at `uri` with this sha256, from the cache or the source.
 
-        Raises `ConfigError`, `SourceUnreachable` or `HashMismatch`. An interrupted download is
-        kept as a `.part` file and taken up again by the next call.
+        Raises `ConfigError`, `SourceUnreachable` or `HashMismatch`. A download that broke off
+        leaves a `.part` file, and the next call goes on from there; where the server cannot, and
+        with `pypi://`, whose wheel pip fetches as a whole, it starts over.
         """
         parse(uri)
         if not re.fullmatch(r"[0-9a-f]{64}", sha256):
@@ -153,6 +150,7 @@ class Cache:
     def _download(self, uri: str, sha256: str, target: Path) -> None:
         part = target.with_name(f"{target.name}.part")
         resumed = part.exists()
+        self._tell(uri, part.stat().st_size if resumed else 0, None)
         self._transfer(uri, part)
         got = sha256_of(part)
         if got != sha256 and resumed:  # The source may have changed between the tries.
@@ -205,9 +203,7 @@ class Cache:
         from huggingface_hub import hf_hub_url
         from huggingface_hub.utils import build_hf_headers
 
-        url = hf_hub_url(
-            parts["repo"], parts["path"], revision=parts["revision"], endpoint=self.hf_endpoint
-        )
+        url = hf_hub_url(parts["repo"], parts["path"], revision=parts["revision"])
         request = Request(url)
         for name, value in build_hf_headers().items():
             request.add_unredirected_header(name, value)
@@ -240,7 +236,7 @@ class Cache:
         with tempfile.TemporaryDirectory(dir=self.root) as temp:
             package = f"{parts['package']}=={parts['version']}"
             options = ("--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check")
-            command = [sys.executable, "-m", "pip", "download", *options, *self.pip_options]
+            command = [sys.executable, "-m", "pip", "download", *options]
             done = subprocess.run(
                 [*command, "--dest", temp, package], capture_output=True, text=True, check=False
             )
@@ -266,10 +262,13 @@ class Cache:
             for chunk in chunks:
                 file.write(chunk)
                 done += len(chunk)
-                if self.progress:
-                    self.progress(done, total)
+                self._tell(uri, done, total)
         if total is not None and done < total:
             raise SourceUnreachable(f"{uri} broke off at {done} of {total} bytes; run it again.")
+
+    def _tell(self, uri: str, done: int, total: int | None) -> None:
+        if self.progress:
+            self.progress(uri, done, total)
 
 
 def _from_file(uri: str, path: Path, part: Path) -> None:

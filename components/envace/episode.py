@@ -148,6 +148,8 @@ class Turn:
     fault: Fault | None = None
     tokens: int = 0
     """How many tokens were sampled for it."""
+    detail: str = ""
+    """What exactly is wrong, when a fault is there."""
     sequence: Sequence | None = None
     """REHEARSE: its own training sequence. ACT outputs share the episode's sequence."""
 

@@ -41,6 +41,11 @@ def dumps(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
+def canonical(value: object) -> str:
+    """JSON with sorted keys, so that equal values have equal texts (1, 1.0 and true differ)."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
+
+
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 

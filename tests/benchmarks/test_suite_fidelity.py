@@ -4,11 +4,13 @@ from collections.abc import Callable
 import pytest
 from pydantic import JsonValue
 
-from envace.benchmarks.benchmark import Candidate
+from envace.benchmarks.benchmark import Candidate, Recordings
 from envace.benchmarks.report import Report
 from envace.benchmarks.suites.fidelity import Config, agreement, build
 from envace.episode import Call, Message
+from envace.errors import BenchmarkError
 from envace.inference.backends.scripted import ScriptedPolicy
+from envace.rehearsal.act import Budget
 from envace.rehearsal.rehearse import demonstrate
 from envace.tasks.sources import worlds
 from envace.tasks.task import Task
@@ -38,9 +40,9 @@ def recorded() -> dict[str, str]:
     }
 
 
-def run(script: Callable[[str], str], calls: int = 200) -> Report:
+def run(script: Callable[[str], str], **fields: object) -> Report:
     policy = ScriptedPolicy(RENDERER, script)
-    suite = build(Config(calls=calls), tasks(), seed=0)
+    suite = build(Config.model_validate(fields), Recordings((), tasks()), seed=0)
     done: list[None] = []
     (report,) = suite.run(
         Candidate(policy, RENDERER, "scripted", "0" * 64), False, lambda: done.append(None)
@@ -73,7 +75,22 @@ def test_a_call_that_the_checks_refuse_or_refused_is_not_rehearsed() -> None:
         Message(role="tool", name="fly", content='{"status": "gone"}'),
     )
     changed = task.model_copy(update={"conversation": conversation})
-    assert build(Config(), (changed,), seed=0).size(thorough=True) == 0
+    with pytest.raises(BenchmarkError, match="no held-out recording has a call that training"):
+        build(Config(), Recordings((), (changed,)), seed=0)
+
+
+def test_a_call_that_training_has_seen_is_left_out() -> None:
+    kept = build(Config(), Recordings(tasks()[:1], tasks()), seed=0).size(thorough=True)
+    own = build(Config(), Recordings((), tasks()[:1]), seed=0).size(thorough=True)
+    assert kept == build(Config(), Recordings((), tasks()), seed=0).size(thorough=True) - own
+    with pytest.raises(BenchmarkError):
+        build(Config(), Recordings(tasks(), tasks()), seed=0)
+
+
+def test_a_report_is_called_greedy_only_when_it_is() -> None:
+    budget = Budget(temperature=1, rehearse_tokens=200)
+    assert run(recorded().__getitem__, calls=1, budget=budget).mode == "greedy"
+    assert run(recorded().__getitem__, calls=1, temperature=0.5).mode == "T=0.5"
 
 
 def test_the_calls_of_a_source_are_limited() -> None:

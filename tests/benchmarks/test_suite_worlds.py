@@ -1,9 +1,10 @@
 import functools
 from collections.abc import Callable
 
-from envace.benchmarks.benchmark import Candidate
+from envace.benchmarks.benchmark import Candidate, Recordings
 from envace.benchmarks.report import Report
 from envace.benchmarks.suites.worlds import Config, Worlds, build
+from envace.errors import PolicyError
 from envace.inference.backends.scripted import ScriptedPolicy
 from envace.plugins import choose
 from envace.rehearsal.act import hear, opening, written
@@ -18,7 +19,7 @@ MEMORY = "You rehearsed this in private."
 
 def suite(**fields: object) -> Worlds:
     config = Config.model_validate({"scenarios": SCENARIOS, **fields})
-    return build(config, heldout=(), seed=0)
+    return build(config, Recordings((), ()), seed=0)
 
 
 @functools.cache
@@ -101,3 +102,23 @@ def test_what_is_only_rehearsed_changes_no_world() -> None:
     assert not any(message.calls for trial in report.trials for message in trial.messages)
     assert report.success == 0
     assert any(trial.why.startswith("the final state of ") for trial in report.trials)
+
+
+def test_a_faulty_output_is_no_reply_whatever_it_says() -> None:
+    def cut_short(prompt: str) -> str:
+        return oracle(prompt) + " And so on" * 50
+
+    (report,) = run(cut_short, thorough=False, tiers=("one_call",), budget={"act_tokens": 200})
+    assert report.success == 0
+    assert all(trial.why.startswith("TRUNCATED: ") for trial in report.trials)
+
+
+def test_an_engine_that_cannot_answer_is_not_scored() -> None:
+    def dead(prompt: str) -> str:
+        raise PolicyError("the engine is away")
+
+    (report,) = run(dead, thorough=False, tiers=("one_call",))
+    assert (len(report.scored), report.complete) == (0, False)
+    assert {(trial.status, trial.why) for trial in report.trials} == {
+        ("infra", "the engine is away")
+    }

@@ -183,3 +183,9 @@ def test_a_refused_call_counts_as_made() -> None:
     step = Step(Turn(Role.ACT, "", (bad,)), (refuse("INVALID_PARAMETERS", "bad", []),))
     assert holds(CallMade(name="find", arguments={}), [step])
     assert not holds(OnlyCalls(names=()), [step])
+
+
+def test_a_reply_has_whole_words_only() -> None:
+    check = ReplyHas(any_of=("O-482",))
+    assert holds(check, [replied("Order o-482 is sent.")])
+    assert not holds(check, [replied("Order O-4821 is sent.")])

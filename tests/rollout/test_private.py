@@ -124,3 +124,10 @@ def test_nothing_in_private_rehearsal_can_hold_an_environment() -> None:
     assert {field.name for field in fields(Rehearsal)} == set(held)
     assert not [name for name, kind in held.items() if hasattr(kind, "respond")]
     assert not {"Environment", "WorldEnvironment"} & set(vars(private))
+
+
+def test_attempts_are_sampled_warm_however_cool_the_committed_episode_is() -> None:
+    policy = Attempts("Done.")
+    actor = Actor(policy, RENDERER, Budget(temperature=0, private_temperature=0.9))
+    asyncio.run(Rehearsal(actor, Rules(), "", (FIND,), 1, 0).memory(ASKED))
+    assert {request.temperature for request in policy.requests} == {0.9}

@@ -39,9 +39,20 @@ def _steps(task: Task, messages: tuple[Message, ...]) -> list[Step]:
     return steps
 
 
+def _rounds(task: Task) -> list[list[Message]]:
+    """The messages after each user message, up to the next one."""
+    rounds: list[list[Message]] = []
+    for message in task.conversation:
+        if message.role == "user":
+            rounds.append([])
+        else:
+            rounds[-1].append(message)
+    return rounds
+
+
 def test_a_recording_passes_every_item_of_its_own_checklists() -> None:
     for task in _tasks(bad_call_share=0.5):
-        for items, messages in zip(task.checklists, task.rounds, strict=True):
+        for items, messages in zip(task.checklists, _rounds(task), strict=True):
             assert score_turn(items, _steps(task, messages)) == pytest.approx(1), task.id
 
 

@@ -7,6 +7,7 @@ from typing import Protocol
 from envace.benchmarks.report import Report
 from envace.inference.chat import ChatML
 from envace.inference.policy import Policy
+from envace.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,18 @@ class Candidate:
     """Content hash of its weights."""
 
 
-class Suite(Protocol):
-    """What `build(config, heldout, seed)` of a suite plug-in returns.
+@dataclass(frozen=True)
+class Recordings:
+    """The curated tasks; a suite with items of its own ignores them."""
 
-    `heldout` are the recordings that training never saw; a suite with items of its own ignores it.
-    """
+    train: Sequence[Task]
+    """What training saw."""
+    heldout: Sequence[Task]
+    """What it did not see."""
+
+
+class Suite(Protocol):
+    """What `build(config, recordings, seed)` of a suite plug-in returns."""
 
     def size(self, thorough: bool) -> int:
         """How many trials a run makes."""

@@ -45,11 +45,10 @@ def update(learner: Learner, batch: Sequence[Sample]) -> dict[str, float]:
     seen = _Seen()
     for packed in pack(live, learner.settings.pack_tokens):
         logprobs = logprobs_of(learner.model, packed, learner.temperature)
-        loss = clipped_loss(
-            logprobs, packed.sampled, packed.advantages, learner.settings.clip, tokens
-        )
+        sampled, advantages = packed.sampled.to(logprobs), packed.advantages.to(logprobs)
+        loss = clipped_loss(logprobs, sampled, advantages, learner.settings.clip, tokens)
         _backward(learner, loss)
-        seen.add(loss, logprobs.detach() - packed.sampled, learner.settings.clip, len(packed.ids))
+        seen.add(loss, logprobs.detach() - sampled, learner.settings.clip, len(packed.ids))
     return {**seen.metrics(), "update/grad_norm": _step(learner) if live else 0.0}
 
 

@@ -7,6 +7,8 @@ come out longer.
 from collections.abc import Sequence as Items
 from dataclasses import dataclass
 
+from pydantic import Field
+
 from envace.config import Config
 from envace.episode import Fault, Message, Role, Sequence, Source, Span, Tool, Turn
 from envace.inference.chat import ChatML, signature
@@ -19,14 +21,16 @@ from envace.strict_json import loads
 class Budget(Config):
     """How much the policy may write, in tokens."""
 
-    act_tokens: int = 8000
+    act_tokens: int = Field(default=8000, gt=0)
     """Upper limit of one ACT output, tokens."""
-    rehearse_tokens: int = 8000
+    rehearse_tokens: int = Field(default=8000, gt=0)
     """Upper limit of one REHEARSE output, tokens."""
-    sequence_tokens: int = 20000
+    sequence_tokens: int = Field(default=20000, gt=0)
     """Upper limit of a whole prompt with its output, tokens; a longer episode ends with a fault."""
-    temperature: float = 1.0
+    temperature: float = Field(default=1.0, ge=0)
     """Sampling temperature of both roles; 0 is greedy."""
+    private_temperature: float = Field(default=0.7, gt=0)
+    """Sampling temperature of private rehearsal, where greedy attempts would all be the same."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,8 @@ def read(text: str, tokens: int, cut: bool) -> Turn:
     """An ACT output as a turn; one that was cut off by its limit is a fault, whatever it says."""
     act = parse_act(text)
     fault = Fault.TRUNCATED if cut else act.fault
-    return Turn(Role.ACT, text, () if fault else act.calls, act.reply, fault, tokens)
+    detail = "it is longer than its limit" if cut else act.detail
+    return Turn(Role.ACT, text, () if fault else act.calls, act.reply, fault, tokens, detail)
 
 
 def opening(renderer: ChatML, system: str, tools: Items[Tool]) -> Sequence:

@@ -53,7 +53,14 @@ class RehearsedEnvironment:
         content = Fault.TRUNCATED if done.finish == "length" else parse_rehearse(text)
         fault = content if isinstance(content, Fault) else None
         reply = "" if fault else dumps(content)
-        turn = Turn(Role.REHEARSE, text, (), reply, fault, len(done.ids), context.extend(sampled))
+        turn = Turn(
+            role=Role.REHEARSE,
+            text=text,
+            reply=reply,
+            fault=fault,
+            tokens=len(done.ids),
+            sequence=context.extend(sampled),
+        )
         return _fault(turn) if fault else Observation(content, turn)
 
 
@@ -86,8 +93,8 @@ def demonstrate(
     `show_recorded` the recorded calls stand in the prompt, as they do in training; without, the
     policy has to make the response up, as at test time.
     """
-    pairs = tuple(_answered(tools, conversation))
-    recorded = tuple((call, result) for _, call, result in pairs) if show_recorded else ()
+    pairs = tuple(answered(tools, conversation))
+    recorded = examples(tools, conversation) if show_recorded else ()
     found: list[Sequence] = []
     for index, call, result in pairs:
         context = opening(renderer, tools, recorded, conversation[:index], call)
@@ -95,8 +102,16 @@ def demonstrate(
     return tuple(found)
 
 
-def _answered(tools: Items[Tool], conversation: Items[Message]) -> list[tuple[int, Call, str]]:
-    """Each recorded call that a tool answered: (messages before its answer, call, result)."""
+def examples(tools: Items[Tool], conversation: Items[Message]) -> tuple[tuple[Call, str], ...]:
+    """The recorded calls with their results that a REHEARSE prompt shows in training."""
+    return tuple((call, result) for _, call, result in answered(tools, conversation))
+
+
+def answered(tools: Items[Tool], conversation: Items[Message]) -> list[tuple[int, Call, str]]:
+    """Each recorded call that its tool answered: (messages before the answer, call, result).
+
+    A call that the protocol's checks refuse is not one: no policy has to make up their answers.
+    """
     found: list[tuple[int, Call, str]] = []
     for index, message in enumerate(conversation):
         for offset, call in enumerate(message.calls, start=1):

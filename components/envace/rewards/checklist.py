@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from envace.config import Config as BaseConfig
 from envace.episode import Call, Episode, Observation, Step
 from envace.rewards.reward import Missing, Valid
-from envace.strict_json import dumps
+from envace.strict_json import canonical
 from envace.tasks.task import (
     CallMade,
     Check,
@@ -20,6 +20,7 @@ from envace.tasks.task import (
     OnlyCalls,
     ReplyHas,
     Task,
+    says,
 )
 
 Rounds = Sequence[Sequence[Step]]
@@ -75,19 +76,19 @@ def holds(check: Check, steps: Sequence[Step]) -> bool:
     """Does a turn pass this check?"""
     match check:
         case CallMade():
-            wanted = (check.name, _canonical(check.arguments))
-            return wanted in [(call.name, _canonical(call.arguments)) for call, _ in _made(steps)]
+            wanted = (check.name, canonical(check.arguments))
+            return wanted in [(call.name, canonical(call.arguments)) for call, _ in _made(steps)]
         case OnlyCalls():
             return all(call.name in check.names for call, _ in _made(steps))
         case ReplyHas():
-            reply = "\n".join(step.act.reply for step in steps).casefold()
-            return any(text.casefold() in reply for text in check.any_of)
+            reply = "\n".join(step.act.reply for step in steps)
+            return any(says(reply, text) for text in check.any_of)
         case ObservationHas():
             answers = [seen.content for call, seen in _made(steps) if call.name == check.name]
-            wanted = {key: _canonical(value) for key, value in check.fields.items()}
+            wanted = {key: canonical(value) for key, value in check.fields.items()}
             return any(
                 isinstance(answer, dict)
-                and all(key in answer and _canonical(answer[key]) == wanted[key] for key in wanted)
+                and all(key in answer and canonical(answer[key]) == wanted[key] for key in wanted)
                 for answer in answers
             )
 
@@ -95,14 +96,3 @@ def holds(check: Check, steps: Sequence[Step]) -> bool:
 def _made(steps: Sequence[Step]) -> list[tuple[Call, Observation]]:
     """Each call of a turn with what answered it."""
     return [pair for step in steps for pair in zip(step.act.calls, step.observations, strict=True)]
-
-
-def _canonical(value: object) -> str:
-    """JSON with sorted keys, so that equal values have equal texts (1 and 1.0 differ)."""
-    return dumps(_sorted(value))
-
-
-def _sorted(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value

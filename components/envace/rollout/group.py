@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from envace.episode import Episode, Group
 from envace.inference.policy import seed_for
 from envace.rehearsal.act import Actor
-from envace.rehearsal.rehearse import RehearsedEnvironment
+from envace.rehearsal.rehearse import RehearsedEnvironment, examples
 from envace.rewards.reward import Missing, Reward
 from envace.rollout.play import Opening, Rules, Stage, play
 from envace.tasks.task import Task
@@ -32,11 +32,12 @@ async def play_group(
     """Plays and scores `size` episodes of `task`, each from its own seed."""
     stage = Stage(actor, rules, lambda rounds: reward.goes_on(task, rounds))
     opening = Opening(task.id, task.system, task.tools, task.user_messages)
+    shown = examples(task.tools, task.conversation)
 
     async def one(number: int) -> tuple[Episode, float | None]:
         own = seed_for(seed, number)
         environment = RehearsedEnvironment(
-            actor.policy, actor.renderer, actor.budget, task.tools, task.recorded_calls, own
+            actor.policy, actor.renderer, actor.budget, task.tools, shown, own
         )
         episode = await play(opening, stage, environment, own)
         score = await reward.score(task, episode)

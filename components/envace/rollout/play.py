@@ -138,7 +138,8 @@ class Scene:
 def _told(step: Step) -> tuple[Message, ...]:
     """The tool messages that answer a step; a malformed output is answered by its error object."""
     if step.act.fault and not step.act.calls:
-        error = refuse(Fault.INVALID_TOOL_CALL_FORMAT, "the output has a fault", [step.act.fault])
+        what = step.act.detail or str(step.act.fault)
+        error = refuse(Fault.INVALID_TOOL_CALL_FORMAT, "the output has a fault", [what])
         return (_answer("", error),)
     pairs = zip(step.act.calls, step.observations, strict=True)
     return tuple(_answer(call.name, seen) for call, seen in pairs)

@@ -7,7 +7,7 @@ a `RehearsedEnvironment` that is made here: nothing in this module can hold a re
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from envace.episode import Call, Message, Sequence, Tool
 from envace.inference.policy import seed_for
@@ -56,7 +56,8 @@ class Rehearsal:
         self, messages: tuple[Message, ...], context: Sequence, number: int
     ) -> Round:
         seed = seed_for(self.seed, "attempt", len(messages), number)
-        actor = self.actor
+        hot = {"temperature": self.actor.budget.private_temperature}
+        actor = replace(self.actor, budget=self.actor.budget.model_copy(update=hot))
         environment = RehearsedEnvironment(
             actor.policy, actor.renderer, actor.budget, self.tools, seed=seed
         )

@@ -5,7 +5,6 @@ recording of any tools becomes items in CM2's form (arXiv 2602.12268) without a 
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -14,7 +13,8 @@ from pydantic import JsonValue
 
 from envace.episode import Call, Message, Tool
 from envace.strict_json import loads
-from envace.tasks.task import CallMade, ChecklistItem, ObservationHas, OnlyCalls, ReplyHas
+from envace.tasks.task import CallMade, ChecklistItem, ObservationHas, OnlyCalls, ReplyHas, says
+from envace.worlds.world import CANNOT
 
 CALLS, RESULTS, ONLY, REPLY = 0.5, 0.2, 0.1, 0.2
 """Shares of a turn's score; what is absent leaves its share to the others in proportion."""
@@ -26,7 +26,6 @@ MAX_TEXT = 40
 """Characters of a text that counts as a value; anything longer is prose."""
 MAX_EVIDENCE = 200
 """Characters of a snippet."""
-CANNOT = ("cannot", "can't", "can not", "not possible", "unable", "not able", "not allowed")
 CHECK_CODES = ("INVALID_TOOL_CALL_FORMAT", "TOOL_NOT_AVAILABLE", "INVALID_PARAMETERS")
 """Codes of the checks that stand before every environment."""
 
@@ -57,6 +56,12 @@ def checklists(
     )
 
 
+def is_refusal(result: JsonValue) -> bool:
+    """Is it the error object of a check that stands before every environment?"""
+    error = result.get("error") if isinstance(result, Mapping) else None
+    return isinstance(error, Mapping) and error.get("code") in CHECK_CODES
+
+
 def _recorded(messages: Sequence[Message], tools: Sequence[Tool]) -> _Recorded:
     known = {tool.name for tool in tools}
     calls: list[tuple[Call, JsonValue]] = []
@@ -65,7 +70,7 @@ def _recorded(messages: Sequence[Message], tools: Sequence[Tool]) -> _Recorded:
         results = messages[index + 1 : index + 1 + len(message.calls)]
         for call, answer in zip(message.calls, results, strict=False):
             result = _json(answer.content)
-            if call.name in known and not _checked(result):
+            if call.name in known and not is_refusal(result):
                 calls.append((call, result))
         if message.role == "assistant" and not message.calls:
             reply = message.content
@@ -168,14 +173,15 @@ def _reply_item(number: int, texts: tuple[str, ...], made: tuple[str, ...]) -> C
 
 
 def _reply_texts(recorded: _Recorded, tools: Sequence[Tool]) -> list[tuple[str, ...]]:
-    """For each item of the reply: the texts of which it must hold one."""
+    """For each item of the reply: the texts of which it must hold one, as the recorded one does."""
+    reply = recorded.reply
     found: list[tuple[str, ...]] = [(value,) for value in _mentioned(recorded)[:MAX_VALUES]]
-    lower = recorded.reply.lower()
-    if any(word in lower for word in CANNOT):
+    if any(says(reply, word) for word in CANNOT):
         found.append(CANNOT)
-    elif not recorded.calls and "?" in lower:
-        named = chain.from_iterable(_parameters(tool) for tool in tools)
-        found.append(tuple(sorted({name for name in named if _says(lower, name)})) or ("?",))
+    elif not recorded.calls and "?" in reply:
+        named = {*chain.from_iterable(_parameters(tool) for tool in tools)}
+        asked = tuple(sorted(name for name in named if says(reply, name))) or ("?",)
+        found += [asked] if says(reply, asked[0]) else []
     return found
 
 
@@ -186,8 +192,8 @@ def _mentioned(recorded: _Recorded) -> list[str]:
         chain.from_iterable(_leaves({**call.arguments}) for call, _ in recorded.calls),
     )
     texts = dict.fromkeys(str(value) for value in leaves)
-    telling = [text for text in texts if _tells(text) and _says(recorded.reply, text)]
-    return sorted(telling, key=lambda text: _says(recorded.user, text))
+    telling = [text for text in texts if _tells(text) and says(recorded.reply, text)]
+    return sorted(telling, key=lambda text: says(recorded.user, text))
 
 
 def _tells(text: str) -> bool:
@@ -195,11 +201,6 @@ def _tells(text: str) -> bool:
     if not 1 < len(text) <= MAX_TEXT or len(text.split()) > 2:
         return False
     return any(map(str.isdigit, text)) or (len(text) > 3 and text.isalpha() and text.islower())
-
-
-def _says(text: str, value: str) -> bool:
-    """Does `text` hold `value` as a whole word, letter case aside?"""
-    return bool(re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text, re.IGNORECASE))
 
 
 def _leaves(value: JsonValue) -> Iterator[str | int | float]:
@@ -226,12 +227,6 @@ def _json(text: str) -> JsonValue:
         return loads(text)
     except ValueError:
         return text
-
-
-def _checked(result: JsonValue) -> bool:
-    """Is it the error object of a check that stands before the environment?"""
-    error = result.get("error") if isinstance(result, dict) else None
-    return isinstance(error, dict) and error.get("code") in CHECK_CODES
 
 
 def _and(names: tuple[str, ...]) -> str:

@@ -4,6 +4,7 @@ The checklist has CM2's form (arXiv 2602.12268): weighted yes-or-no items. Ours 
 to an item, so that no judge is needed where a rule can decide.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -28,7 +29,7 @@ class OnlyCalls(Record):
 
 
 class ReplyHas(Record):
-    """The visible reply contains one of these texts, letter case aside."""
+    """The visible reply contains one of these texts, as `says` judges."""
 
     kind: Literal["reply_has"] = "reply_has"
     any_of: tuple[str, ...]
@@ -40,6 +41,12 @@ class ObservationHas(Record):
     kind: Literal["observation_has"] = "observation_has"
     name: str
     fields: Mapping[str, JsonValue]
+
+
+def says(reply: str, text: str) -> bool:
+    """Does `reply` contain `text` as whole words, letter case aside? `O-482` is not in `O-4821`."""
+    whole = rf"(?<!\w){re.escape(text)}(?!\w)"
+    return re.search(whole, reply, re.IGNORECASE) is not None
 
 
 Check = Annotated[CallMade | OnlyCalls | ReplyHas | ObservationHas, Field(discriminator="kind")]
@@ -87,17 +94,6 @@ class Task(Record):
     def user_messages(self) -> tuple[str, ...]:
         """What the user said, in order."""
         return tuple(m.content for m in self.conversation if m.role == "user")
-
-    @property
-    def rounds(self) -> tuple[tuple[Message, ...], ...]:
-        """The messages after each user message, up to the next one."""
-        rounds: list[list[Message]] = []
-        for message in self.conversation:
-            if message.role == "user":
-                rounds.append([])
-            else:
-                rounds[-1].append(message)
-        return tuple(tuple(messages) for messages in rounds)
 
     @property
     def recorded_calls(self) -> tuple[tuple[Call, str], ...]:

@@ -5,14 +5,20 @@ alike for all domains. Wording, names, ids and dates vary with the seed, so that
 copy them from the conversation.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from itertools import repeat
 from random import Random
+from typing import TypeVar
 
 from envace.episode import Call
-from envace.worlds.world import Exchange, State, Story
+from envace.errors import WorldError
+from envace.worlds.world import CANNOT, Exchange, State, Story
+
+T = TypeVar("T")
+
+DRAWS = 1000
+"""After so many draws that do not fit, none ever will."""
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -38,7 +44,6 @@ GREETINGS = (
     "Hi, I'm {}.",
     "Hello, {} here.",
 )
-CANNOT = ("cannot", "can't", "can not", "not possible", "unable", "not allowed")
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,7 @@ class Subject:
     told: str
     """The reply that tells what the look-up found."""
     facts: tuple[tuple[str, ...], ...]
+    """What that reply must hold beside the id, which only the look-up gives."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +124,21 @@ def ids(rng: Random, prefix: str, count: int) -> list[str]:
     return [f"{prefix}-{number}" for number in rng.sample(range(100, 900), count)]
 
 
+def draw(once: Callable[[], T], fits: Callable[[T], bool], what: str) -> T:
+    """The first draw that fits. Raises `WorldError` when none of `DRAWS` does."""
+    for _ in range(DRAWS):
+        if fits(drawn := once()):
+            return drawn
+    raise WorldError(f"none of {DRAWS} draws gave {what}; correct its rows or its wishes.")
+
+
+def pick(rng: Random, among: Sequence[T], what: str) -> T:
+    """One of several. Raises `WorldError` when there is none."""
+    if not among:
+        raise WorldError(f"there is no {what}; correct its rows.")
+    return rng.choice(among)
+
+
 def stories(domain: Domain) -> Mapping[str, Story]:
     """The story of each tier."""
 
@@ -127,15 +148,21 @@ def stories(domain: Domain) -> Mapping[str, Story]:
 
     def two_calls(rng: Random) -> tuple[State, tuple[Exchange, ...]]:
         state = domain.rows(rng)
-        drawn = (rng.choice(domain.wishes)(rng, state, True) for _ in repeat(None))
-        wish = next(wish for wish in drawn if "{it}" in wish.asks[0])
+        wish = draw(
+            lambda: rng.choice(domain.wishes)(rng, state, True),
+            lambda wish: "{it}" in wish.asks[0],
+            "a granted wish about a row",
+        )
         return state, (_granted(rng, wish, look_up=True),)
 
     def trap(rng: Random) -> tuple[State, tuple[Exchange, ...]]:
         state = domain.rows(rng)
         vague = rng.random() < 0.25
-        drawn = (rng.choice(domain.wishes)(rng, state, vague) for _ in repeat(None))
-        wish = next(wish for wish in drawn if (wish.vague if vague else wish.code))
+        wish = draw(
+            lambda: rng.choice(domain.wishes)(rng, state, vague),
+            lambda wish: bool(wish.vague if vague else wish.code),
+            "a wish that lacks a detail" if vague else "a wish that is refused",
+        )
         looked_up = rng.random() < 0.5
         opening = (
             _look_up(rng, domain, wish.subject)
@@ -151,15 +178,20 @@ def stories(domain: Domain) -> Mapping[str, Story]:
 def _opening(rng: Random, domain: Domain, state: State, but: set[str]) -> Exchange:
     """A request of one call that is granted and touches no row of `but`."""
     if rng.random() < 0.25:
-        key = rng.choice([key for key in state if key not in but])
+        key = pick(rng, [key for key in state if key not in but], "row to look up")
         return _look_up(rng, domain, domain.subject(key, state))
-    drawn = (rng.choice(domain.wishes)(rng, state, True) for _ in repeat(None))
-    return _granted(rng, next(wish for wish in drawn if not wish.rows & but), look_up=False)
+    wish = draw(
+        lambda: rng.choice(domain.wishes)(rng, state, True),
+        lambda wish: not wish.rows & but,
+        "a granted wish about other rows",
+    )
+    return _granted(rng, wish, look_up=False)
 
 
 def _look_up(rng: Random, domain: Domain, subject: Subject) -> Exchange:
     ask = rng.choice(domain.questions).format(it=subject.by_name)
-    return Exchange(_greeted(rng, subject, ask), (subject.find,), subject.told, subject.facts)
+    facts = ((subject.id,), *subject.facts)
+    return Exchange(_greeted(rng, subject, ask), (subject.find,), subject.told, facts)
 
 
 def _granted(rng: Random, wish: Wish, look_up: bool) -> Exchange:

@@ -4,13 +4,13 @@ from random import Random
 
 from envace import config
 from envace.episode import Call
-from envace.worlds._stories import Domain, Subject, Wish, day, ids, person, stories, words
+from envace.worlds._stories import Domain, Subject, Wish, day, ids, person, pick, stories, words
 from envace.worlds.world import TEXT, WHOLE, Action, Row, State, World, changed, refusal, tool
 
 SYSTEM = (
     "You serve an airline. Basic economy bookings cannot be changed or cancelled. At most 3 bags. "
-    "Name the booking id in replies. Ask for a missing detail. If a tool refuses, say you cannot "
-    "and why."
+    "Name the booking id in replies. Ask for a missing detail. Only if a tool refuses, say you "
+    "cannot and why."
 )
 MAX_BAGS = 3
 BASIC = "basic economy"
@@ -129,9 +129,8 @@ def _subject(booking: str, state: State) -> Subject:
 
 
 def _pick(rng: Random, state: State, basic: bool) -> Subject:
-    return _subject(
-        rng.choice([k for k, row in state.items() if (row["fare"] == BASIC) == basic]), state
-    )
+    keys = [key for key, row in state.items() if (row["fare"] == BASIC) == basic]
+    return _subject(pick(rng, keys, f"fare that is{'' if basic else ' not'} {BASIC}"), state)
 
 
 def _wish_change(rng: Random, state: State, granted: bool) -> Wish:

@@ -4,12 +4,12 @@ from random import Random
 
 from envace import config
 from envace.episode import Call
-from envace.worlds._stories import FIRST_NAMES, Domain, Subject, Wish, day, ids, stories, words
+from envace.worlds._stories import FIRST_NAMES, Domain, Subject, Wish, day, draw, ids, stories, words
 from envace.worlds.world import TEXT, WHOLE, Action, Row, State, World, changed, refusal, tool
 
 SYSTEM = (
     "You keep a calendar. Two events cannot share a date and time. Name the event id in replies. "
-    "Ask for a missing detail. If a tool refuses, say you cannot and why."
+    "Ask for a missing detail. Only if a tool refuses, say you cannot and why."
 )
 KINDS = words(
     "lunch call interview dinner training review yoga breakfast meeting workshop coffee rehearsal "
@@ -90,9 +90,11 @@ def _rows(rng: Random) -> State:
 def _free(rng: Random, state: State) -> tuple[str, str]:
     """A date and time with no event."""
     taken = {_slot(row) for row in state.values()}
-    while (slot := (day(rng), f"{rng.randint(8, 19):02}:{rng.choice(('00', '30'))}")) in taken:
-        pass
-    return slot
+    return draw(
+        lambda: (day(rng), f"{rng.randint(8, 19):02}:{rng.choice(('00', '30'))}"),
+        lambda slot: slot not in taken,
+        "a free time",
+    )
 
 
 QUESTIONS = (

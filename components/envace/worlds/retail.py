@@ -4,13 +4,13 @@ from random import Random
 
 from envace import config
 from envace.episode import Call
-from envace.worlds._stories import Domain, Subject, Wish, ids, person, stories, words
+from envace.worlds._stories import Domain, Subject, Wish, ids, person, pick, stories, words
 from envace.worlds.world import TEXT, WHOLE, Action, Row, State, World, changed, refusal, tool
 
 SYSTEM = (
     "You serve a shop. Only pending orders can be cancelled or changed, only delivered ones "
-    "returned. Name the order id in replies. Ask for a missing detail. If a tool refuses, say you "
-    "cannot and why."
+    "returned. Name the order id in replies. Ask for a missing detail. Only if a tool refuses, say "
+    "you cannot and why."
 )
 REASONS = ("mistake", "late", "price")
 ITEMS = words(
@@ -124,7 +124,8 @@ def _subject(order: str, state: State) -> Subject:
 
 
 def _pick(rng: Random, state: State, *statuses: str) -> Subject:
-    return _subject(rng.choice([k for k, row in state.items() if row["status"] in statuses]), state)
+    keys = [key for key, row in state.items() if row["status"] in statuses]
+    return _subject(pick(rng, keys, f"{' or '.join(statuses)} order"), state)
 
 
 def _wish_cancel(rng: Random, state: State, granted: bool) -> Wish:

@@ -1,8 +1,9 @@
 """A world: one table of rows, tools that read and change it, rules that refuse, seeded scenarios.
 
 One idea: nothing is mutated. `execute` maps (state, call) to (next state, result), so a state is a
-plain value that can be compared: a scenario is won when the final state is its goal state and the
-replies hold the expected facts. A refusal is a result like any other and leaves the state alone.
+plain value that can be compared: a scenario is won when the final state is its goal state, the
+replies hold the expected facts, and the calls that leave no trace in the state, look-ups and
+refused ones, were made all the same. A refusal is a result like any other.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,9 @@ HELD_OUT_SEED = 1_000_000
 
 TIERS = ("one_call", "two_calls", "trap")
 """One call; a look-up and the act that needs it; two user messages of which one is a trap."""
+
+CANNOT = ("cannot", "can't", "can not", "not possible", "unable", "not able", "not allowed")
+"""How a reply says that something will not be done: it holds one of these."""
 
 Row = Mapping[str, str | int]
 """A flat JSON object: a row of the table, the arguments of a call, or a result."""
@@ -58,7 +62,10 @@ class Exchange:
 
 
 Story = Callable[[Random], tuple[State, tuple[Exchange, ...]]]
-"""Draws an initial state and the exchanges of one scenario."""
+"""Draws an initial state and the exchanges of one scenario, or raises `WorldError`."""
+
+Answered = tuple[Call, Message]
+"""A call and the tool message that answers it."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,9 @@ class Scenario:
     state: State
     exchanges: tuple[Exchange, ...]
     goal: State
+    traceless: tuple[tuple[Answered, ...], ...]
+    """For each exchange the calls that leave the state as it is: only the conversation shows them.
+    """
 
     @property
     def user_messages(self) -> tuple[str, ...]:
@@ -110,16 +120,23 @@ class World:
     def scenario(self, seed: int, tier: str) -> Scenario:
         """The scenario of (domain, tier, seed): always the same one.
 
-        Raises `WorldError` for a tier that this world lacks, or when the scenario's plan fails.
+        Raises `WorldError` for a tier that this world lacks, and for a scenario that cannot be
+        drawn, whose plan fails, or that can be won without a call.
         """
         if tier not in self.stories:
             known = ", ".join(self.stories)
             raise WorldError(f"{self.domain} has no tier '{tier}'; choose one of {known}.")
         name = f"{self.domain}/{tier}/{seed}"
-        state, exchanges = self.stories[tier](Random(name))
-        scenario = Scenario(name, self.domain, tier, seed, state, exchanges, goal=state)
-        goal, _ = _perform(self, scenario)
-        return replace(scenario, goal=goal)
+        try:
+            state, exchanges = self.stories[tier](Random(name))
+        except WorldError as error:
+            raise WorldError(f"{name} cannot be drawn: {error}") from None
+        scenario = Scenario(name, self.domain, tier, seed, state, exchanges, state, traceless=())
+        goal, conversation = _perform(self, scenario)
+        traceless = _traceless(self, state, conversation)
+        if goal == state and not any(traceless):
+            raise WorldError(f"{name} can be won without a call; correct its story.")
+        return replace(scenario, goal=goal, traceless=traceless)
 
 
 @dataclass
@@ -184,10 +201,16 @@ def succeeded(
         keys = sorted({*state, *scenario.goal})
         wrong = [key for key in keys if state.get(key) != scenario.goal.get(key)]
         return False, f"the final state of {', '.join(wrong)} is wrong"
-    for number, (exchange, reply) in enumerate(zip(scenario.exchanges, replies, strict=False), 1):
+    answered: list[Answered] = []
+    rounds = zip(scenario.exchanges, scenario.traceless, strict=True)
+    for index, (exchange, needed) in enumerate(rounds):
+        answered += _answered(conversation)[index]
+        for pair in needed:
+            if pair not in answered:
+                return False, f"reply {index + 1} does not rest on {pair[0].name} as planned"
         for fact in exchange.facts:
-            if not any(text.lower() in reply.lower() for text in fact):
-                return False, f"reply {number} lacks '{fact[0]}'"
+            if not any(text.lower() in replies[index].lower() for text in fact):
+                return False, f"reply {index + 1} lacks '{fact[0]}'"
     return True, ""
 
 
@@ -200,6 +223,33 @@ def _replies(conversation: Sequence[Message]) -> list[str]:
         elif message.role == "assistant" and not message.calls and replies:
             replies[-1] = message.content
     return replies
+
+
+def _answered(conversation: Sequence[Message]) -> list[list[Answered]]:
+    """For each user message the calls that follow it, with their answers."""
+    found: list[list[Answered]] = []
+    for index, message in enumerate(conversation):
+        if message.role == "user":
+            found.append([])
+        elif message.calls and found:
+            answers = conversation[index + 1 : index + 1 + len(message.calls)]
+            found[-1] += zip(message.calls, answers, strict=False)
+    return found
+
+
+def _traceless(
+    world: World, state: State, conversation: Sequence[Message]
+) -> tuple[tuple[Answered, ...], ...]:
+    """For each user message the answered calls that leave the state as it is."""
+    found: list[tuple[Answered, ...]] = []
+    for pairs in _answered(conversation):
+        kept: tuple[Answered, ...] = ()
+        for call, answer in pairs:
+            after, _ = world.execute(state, call)
+            kept += ((call, answer),) if after == state else ()
+            state = after
+        found.append(kept)
+    return tuple(found)
 
 
 def _perform(world: World, scenario: Scenario) -> tuple[State, tuple[Message, ...]]:

@@ -3,25 +3,26 @@
 Dataset: recorded calls of held-out conversations, real sources among them. Split: held out by
 curation. Metric: of each call, the share of the recorded result's top-level fields that the
 rehearsed result has with the same value; a call passes when all agree, error or success included.
-Pattern: REHEARSE answers each recorded call once, greedily, after the recorded conversation so
-far; the recorded result itself is not shown. Source: this project.
+Pattern: REHEARSE answers each recorded call once, after the recorded conversation so far; the
+recorded result itself is not shown, and a call that training has seen is left out. Source: this
+project.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from pydantic import Field, JsonValue
 
-from envace.benchmarks.benchmark import Candidate
+from envace.benchmarks.benchmark import Candidate, Recordings
 from envace.benchmarks.report import Report, Trial
 from envace.config import Config as BaseConfig
 from envace.episode import Call, Message
+from envace.errors import BenchmarkError
 from envace.inference.policy import seed_for
 from envace.rehearsal.act import Budget
-from envace.rehearsal.protocol import check, is_refusal
-from envace.rehearsal.rehearse import RehearsedEnvironment
-from envace.strict_json import dumps, loads
+from envace.rehearsal.rehearse import RehearsedEnvironment, answered
+from envace.strict_json import canonical, dumps, loads
 from envace.tasks.task import Task
 
 
@@ -30,13 +31,18 @@ class Config(BaseConfig):
 
     calls: int = Field(default=200, gt=0)
     """Most calls of each source, in the order of a hash of the task id."""
-    budget: Budget = Budget(temperature=0)
-    """Of each rehearsed response; greedy by default."""
+    temperature: float = Field(default=0, ge=0)
+    """Sampling temperature; 0 is greedy."""
+    budget: Budget = Budget()
+    """How much the policy may write; its own temperature is not used."""
 
 
-def build(config: Config, heldout: Sequence[Task], seed: int) -> "Fidelity":
-    """The suite over the held-out recordings."""
-    return Fidelity(config, heldout, seed)
+def build(config: Config, recordings: Recordings, seed: int) -> "Fidelity":
+    """The suite over the held-out recordings.
+
+    Raises `BenchmarkError` when they hold no call that training has not seen.
+    """
+    return Fidelity(config, recordings, seed)
 
 
 Item = tuple[Task, tuple[Message, ...], Call, str]
@@ -46,16 +52,27 @@ Item = tuple[Task, tuple[Message, ...], Call, str]
 class Fidelity:
     """Rehearses recorded calls and compares."""
 
-    def __init__(self, config: Config, heldout: Sequence[Task], seed: int) -> None:
-        self._config = config
+    def __init__(self, config: Config, recordings: Recordings, seed: int) -> None:
+        budget = config.budget.model_copy(update={"temperature": config.temperature})
+        self._config = config.model_copy(update={"budget": budget})
         self._seed = seed
-        ordered = sorted(heldout, key=lambda task: seed_for(seed, task.id))
-        sources = sorted({task.source for task in ordered})
-        self._items = [
-            item
-            for source in sources
-            for item in _items(task for task in ordered if task.source == source)[: config.calls]
-        ]
+        seen = {_key(call) for task in recordings.train for _, call, _ in _answered(task)}
+        ordered = sorted(recordings.heldout, key=lambda task: seed_for(seed, task.id))
+        self._items: list[Item] = []
+        for source in sorted({task.source for task in ordered}):
+            items = [
+                (task, task.conversation[:index], call, result)
+                for task in ordered
+                if task.source == source
+                for index, call, result in _answered(task)
+                if _key(call) not in seen
+            ]
+            self._items += items[: config.calls]
+        if not self._items:
+            raise BenchmarkError(
+                "no held-out recording has a call that training has not seen; "
+                "raise curate.rules.held_out_share or leave the suite fidelity out."
+            )
 
     def size(self, thorough: bool) -> int:
         """How many calls are rehearsed."""
@@ -71,7 +88,7 @@ class Fidelity:
                 suite="fidelity",
                 policy=candidate.name,
                 digest=candidate.digest,
-                mode="greedy",
+                mode=f"T={self._config.temperature}" if self._config.temperature else "greedy",
                 seed=self._seed,
                 n_expected=len(self._items),
                 trials=trials,
@@ -115,20 +132,20 @@ class Fidelity:
 def agreement(recorded: JsonValue, rehearsed: JsonValue) -> float:
     """Share of the recorded top-level fields that are equal; 0 when just one is an error."""
     if not isinstance(recorded, Mapping) or not isinstance(rehearsed, Mapping):
-        return float(recorded == rehearsed)
+        return float(canonical(recorded) == canonical(rehearsed))
     if ("error" in recorded) != ("error" in rehearsed) or not recorded:
-        return float(recorded == rehearsed)
-    same = [key in rehearsed and rehearsed[key] == recorded[key] for key in recorded]
+        return float(canonical(recorded) == canonical(rehearsed))
+    same = [
+        key in rehearsed and canonical(rehearsed[key]) == canonical(recorded[key])
+        for key in recorded
+    ]
     return sum(same) / len(same)
 
 
-def _items(tasks: Iterable[Task]) -> list[Item]:
-    """Every recorded call that its tool answered, in order."""
-    found: list[Item] = []
-    for task in tasks:
-        for index, message in enumerate(task.conversation):
-            for offset, call in enumerate(message.calls, start=1):
-                recorded = task.conversation[index + offset].content
-                if check(call, task.tools) is None and not is_refusal(loads(recorded)):
-                    found.append((task, task.conversation[: index + offset], call, recorded))
-    return found
+def _answered(task: Task) -> list[tuple[int, Call, str]]:
+    return answered(task.tools, task.conversation)
+
+
+def _key(call: Call) -> str:
+    """Equal for calls with the same name and arguments."""
+    return call.name + canonical(call.arguments)

@@ -8,21 +8,21 @@ Source: this project.
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pydantic import Field
 
 from envace import plugins
-from envace.benchmarks.benchmark import Candidate
+from envace.benchmarks.benchmark import Candidate, Recordings
 from envace.benchmarks.report import Report, Trial
 from envace.config import Config as BaseConfig
 from envace.episode import Episode, Message
+from envace.errors import PolicyError
 from envace.inference.policy import seed_for
 from envace.rehearsal.act import Actor, Budget
 from envace.rollout.play import Opening, Rules, Stage, play
 from envace.rollout.private import Rehearsal
-from envace.tasks.task import Task
 from envace.worlds.world import HELD_OUT_SEED, TIERS, Scenario, World, WorldEnvironment, succeeded
 
 
@@ -38,15 +38,15 @@ class Config(BaseConfig):
     attempts: tuple[int, ...] = Field(default=(0, 2), min_length=1)
     """Private rehearsals of each user message, one mode each; 0 acts at once. The trained policy
     is run in every mode, the others in the first."""
-    budget: Budget = Budget(temperature=0)
-    """Of the committed episode; greedy by default."""
-    rehearsal_temperature: float = 0.7
-    """Sampling temperature of private attempts: at 0 all would be the same."""
+    temperature: float = Field(default=0, ge=0)
+    """Sampling temperature of the committed episode; 0 is greedy."""
+    budget: Budget = Budget()
+    """How much the policy may write; its own temperature is not used."""
     rules: Rules = Rules()
     """When an episode ends."""
 
 
-def build(config: Config, heldout: Sequence[Task], seed: int) -> "Worlds":
+def build(config: Config, recordings: Recordings, seed: int) -> "Worlds":
     """The suite; its scenarios are its own, not recordings."""
     return Worlds(config, seed)
 
@@ -73,6 +73,10 @@ class Worlds:
     def _modes(self, thorough: bool) -> tuple[int, ...]:
         return self._config.attempts if thorough else self._config.attempts[:1]
 
+    def _mode(self, attempts: int) -> str:
+        heat = self._config.temperature
+        return f"N={attempts}" + (f" T={heat}" if heat else "")
+
     def run(
         self, candidate: Candidate, thorough: bool, done: Callable[[], None]
     ) -> tuple[Report, ...]:
@@ -82,7 +86,7 @@ class Worlds:
                 suite="worlds",
                 policy=candidate.name,
                 digest=candidate.digest,
-                mode=f"N={attempts}",
+                mode=self._mode(attempts),
                 seed=self._seed,
                 n_expected=len(self._items),
                 trials=asyncio.run(self._trials(candidate, attempts, done)),
@@ -103,18 +107,27 @@ class Worlds:
     async def _trial(
         self, candidate: Candidate, world: World, scenario: Scenario, attempts: int
     ) -> Trial:
+        where = f"{scenario.domain}/{scenario.tier}"
+        try:
+            return await self._played(candidate, world, scenario, attempts)
+        except PolicyError as error:  # the engine could not answer: that says nothing of the policy
+            return Trial(item=scenario.id, slice=where, status="infra", score=0, why=str(error))
+
+    async def _played(
+        self, candidate: Candidate, world: World, scenario: Scenario, attempts: int
+    ) -> Trial:
         began, config = time.monotonic(), self._config
         seed = seed_for(self._seed, scenario.id, attempts)
-        actor = Actor(candidate.policy, candidate.renderer, config.budget)
-        hot = config.budget.model_copy(update={"temperature": config.rehearsal_temperature})
-        private = Actor(candidate.policy, candidate.renderer, hot)
-        rehearsal = Rehearsal(private, config.rules, world.system, world.tools, attempts, seed)
+        budget = config.budget.model_copy(update={"temperature": config.temperature})
+        actor = Actor(candidate.policy, candidate.renderer, budget)
+        rehearsal = Rehearsal(actor, config.rules, world.system, world.tools, attempts, seed)
         notes = _Notes(rehearsal)
         environment = WorldEnvironment(world, scenario.state)
         opening = Opening(scenario.id, world.system, world.tools, scenario.user_messages)
         stage = Stage(actor, config.rules, memory=notes.make)
         episode = await play(opening, stage, environment, seed)
         passed, why = succeeded(scenario, environment.state, episode.messages)
+        passed = passed and episode.fault is None
         return Trial(
             item=scenario.id,
             slice=f"{scenario.domain}/{scenario.tier}",

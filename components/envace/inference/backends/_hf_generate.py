@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 from torch.nn.functional import pad
 from transformers import AutoModelForCausalLM, Cache, DynamicCache, PreTrainedModel
@@ -29,15 +30,25 @@ ROOM = 32
 
 
 def load(folder: Path, dtype: str, device: str) -> PreTrainedModel:
-    """The model of a Hugging Face folder, from safetensors, on `device`."""
+    """The model of a Hugging Face folder, from safetensors, on `device`.
+
+    Raises `PolicyError` when there is none, its files are damaged, or there is no such device.
+    """
     if not (folder / "config.json").is_file():
         raise PolicyError(f"{folder} has no config.json; expected a model folder.")
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
-    model = AutoModelForCausalLM.from_pretrained(
-        folder, dtype=getattr(torch, dtype), use_safetensors=True, local_files_only=True
-    )
-    torch.nn.Module.to(model, torch.device(device))
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=getattr(torch, dtype), use_safetensors=True, local_files_only=True
+        )
+        torch.nn.Module.to(model, torch.device(device))
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        first = str(error).strip().splitlines()[0]
+        raise PolicyError(
+            f"{folder} cannot be loaded on {device}: {first}; make the folder again by the stage "
+            "that wrote it, or correct policy.engine.device."
+        ) from None
     return model.eval()
 
 

@@ -5,8 +5,9 @@ License: MIT (Sierra Research) and Apache-2.0 (NVIDIA); nothing of it is copied 
 Schema: one user message, then the gold calls one by one with what the environment answered.
 Size: 74 tasks. The test split is for benchmarks only.
 
-The user's message is the task's own text, turned from "you" to "I". The final reply is ours, one
-plain sentence, since the data set records none.
+What was played is pinned by its hash, when it is played and whenever it is read again. The user's
+message is the task's own text, turned from "you" to "I". The final reply is ours, one plain
+sentence, since the data set records none.
 """
 
 import hashlib
@@ -22,9 +23,9 @@ from typing import Literal
 from pydantic import Field, JsonValue, ValidationError
 
 from envace import config
-from envace.artifacts import Cache, write_atomically
+from envace.artifacts import Cache, sha256_of, write_atomically
 from envace.episode import Call, Message, Record, Tool
-from envace.errors import TaskError
+from envace.errors import HashMismatch, TaskError
 from envace.strict_json import dumps, loads
 from envace.tasks.label import checklists
 from envace.tasks.source import Rejected, Source
@@ -61,6 +62,11 @@ class Config(config.Config):
     """Domain of tau2."""
     split: Literal["train"] = "train"
     """Split of its tasks."""
+    sha256: str = Field(
+        default="265c1037ffc86a7f3dc050696f36b5de689f565a4dc16475c4e45f05c3311d8b",
+        pattern="^[0-9a-f]{64}$",
+    )
+    """Of the played solutions as the worker prints them, in hex."""
     extra_tools: int = Field(default=2, ge=0)
     """Candidate tools of a task that its solution does not use."""
     terse_tools: bool = False
@@ -109,7 +115,10 @@ class Tau2Gold:
     cache: Cache
 
     def read(self) -> Iterator[Task | Rejected]:
-        """Every task of the split, in its order. Raises `TaskError` when they cannot be played."""
+        """Every task of the split, in its order.
+
+        Raises `TaskError` when they cannot be played, `HashMismatch` when they play otherwise.
+        """
         yield from tasks(_played(self.config, self.cache), self.config)
 
 
@@ -122,7 +131,7 @@ def tasks(lines: str, config: Config) -> Iterator[Task | Rejected]:
     except (ValidationError, ValueError) as error:
         raise TaskError(
             f"the played tasks of tau2 cannot be read ({str(error).splitlines()[0]}); "
-            "delete tau2_gold/ in the cache and run it again."
+            "expected what its worker prints: give the source that hash."
         ) from None
     for gold in golds:
         reason = _reason(gold)
@@ -131,13 +140,20 @@ def tasks(lines: str, config: Config) -> Iterator[Task | Rejected]:
 
 def _played(config: Config, cache: Cache) -> str:
     """The worker's output, from the cache or by running it."""
+    kept = cache.root / "tau2_gold" / f"{config.sha256}.jsonl"
+    if kept.is_file() and sha256_of(kept) == config.sha256:
+        return kept.read_text(encoding="utf-8")
     asked = (VERSION, config.domain, config.split)
-    key = hashlib.sha256(_WORKER.read_bytes() + " ".join(asked).encode()).hexdigest()[:16]
-    kept = cache.root / "tau2_gold" / f"{key}.jsonl"
-    if not kept.is_file():
-        log.info("playing the gold solutions of tau2 %s %s", config.domain, config.split)
-        write_atomically(kept, _run([str(config.python), "-I", str(_WORKER), *asked]))
-    return kept.read_text(encoding="utf-8")
+    log.info("playing the gold solutions of tau2 %s %s", config.domain, config.split)
+    lines = _run([str(config.python), "-I", "-X", "utf8", str(_WORKER), *asked])
+    got = hashlib.sha256(lines.encode()).hexdigest()
+    if got != config.sha256:
+        raise HashMismatch(
+            f"tau2's solutions, as {config.python} plays them, have sha256 {got}, expected "
+            f"{config.sha256}: run `make setup`, or give the source the hash that you mean."
+        )
+    write_atomically(kept, lines)
+    return lines
 
 
 def _run(command: list[str]) -> str:
