@@ -31,5 +31,5 @@ up: setup ## start the local services: Prefect with a worker, and MLflow
 down: ## stop the local services
 	@python infra/local.py down
 
-lock: setup ## write requirements/lock.txt anew from pyproject.toml
+lock: setup ## write requirements/*.lock and lock.txt anew, from pyproject.toml and tau2.in
 	@sh infra/lock.sh

@@ -20,6 +20,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
+import psutil
 import typer
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -133,10 +134,12 @@ def _stop(name: str) -> None:
 
 
 def _runs(pid: int, command: str) -> bool:
-    listing = subprocess.run(
-        ["ps", "-o", "stat=,args=", "-p", str(pid)], capture_output=True, text=True, check=False
-    ).stdout
-    return command in listing and not listing.startswith("Z")
+    try:
+        process = psutil.Process(pid)
+        zombie = process.status() == psutil.STATUS_ZOMBIE
+        return not zombie and command in " ".join(process.cmdline())
+    except psutil.Error:  # It is gone, or somebody else's.
+        return False
 
 
 def _answers(name: str) -> bool:

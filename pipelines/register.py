@@ -7,28 +7,46 @@ from envace.artifacts import sha256_of, write_atomically
 from envace.registry.models import Registry
 from envace.registry.store import put
 from pipelines import params, paths, stage
+from pipelines.records import Registered
 from pipelines.settings import Settings
 
 CHALLENGER = "challenger"
+MAKES = ("seed", "policy", "curate", "warmstart", "train")
+"""The sections of the parameters that make the weights."""
+MARK = paths.STATE / "registered.json"
+"""A copy of the record where the registry is, and an out of this stage: when state/ is lost, DVC
+misses it and registers again; the record is another one then, so the stages after it run too."""
 
 
 def main() -> str:
     """Stores the bytes, registers them, sets the alias."""
     chosen, settings = params.load(), Settings.load()
     stored = put(paths.GRPO, paths.STORE)
-    lineage = {
+    registry = Registry(settings.tracking_uri, chosen.register_.name)
+    version = registry.register(stored, lineage(chosen), {"seed": str(chosen.seed)})
+    registry.set_alias(CHALLENGER, version.number)
+    record = Registered(
+        name=registry.name,
+        version=version.number,
+        digest=version.digest,
+        created=version.created,
+        lineage=version.tags,
+    )
+    for path in (MARK, paths.VERSION):
+        write_atomically(path, record.model_dump_json(indent=1))
+    return f"{registry.name} version {version.number} ({version.digest[:12]}) is {CHALLENGER}"
+
+
+def lineage(chosen: params.Params) -> dict[str, str]:
+    """What the weights came from."""
+    values = params.plain(chosen)
+    return {
         "profile": chosen.profile,
-        "params": stage.fingerprint(params.plain(chosen)),
+        "params": stage.fingerprint({name: values[name] for name in MAKES}),
         "data": sha256_of(paths.TRAIN),
-        "base": json.dumps(params.plain(chosen.policy)["base"]),
+        "base": json.dumps(values["policy"]["base"]),
         "commit": commit(),
     }
-    registry = Registry(settings.tracking_uri, chosen.register_.name)
-    version = registry.register(stored, lineage, {"seed": str(chosen.seed)})
-    registry.set_alias(CHALLENGER, version.number)
-    record = {"name": registry.name, "version": version.number, "digest": version.digest}
-    write_atomically(paths.VERSION, json.dumps(record | {"lineage": lineage}, indent=1))
-    return f"{registry.name} version {version.number} ({version.digest[:12]}) is {CHALLENGER}"
 
 
 def commit() -> str:

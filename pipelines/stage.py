@@ -5,7 +5,10 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
 
+from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -16,10 +19,19 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from envace.artifacts import sha256_of
 from envace.errors import EnvaceError
+from pipelines.yaml12 import read_yaml
+
+DVC_YAML = Path("dvc.yaml")
+Kind = TypeVar("Kind")
 
 QUIET_SECONDS = 10
 """Without a terminal a bar prints a line at most this often."""
+
+
+class InputError(EnvaceError, RuntimeError):
+    """What a stage reads is not there, or is not what the stage before it wrote."""
 
 
 def run(name: str, body: Callable[[], str]) -> None:
@@ -41,6 +53,35 @@ def say(text: str) -> None:
 def fingerprint(*parts: object) -> str:
     """A short name for what `parts`, plain values, decide."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def read(path: Path, kind: type[Kind], maker: str) -> Kind:
+    """The JSON file that stage `maker` wrote, as a `kind`. Raises `InputError` if it is not."""
+    try:
+        return TypeAdapter(kind).validate_json(path.read_bytes())
+    except OSError as error:
+        got = f"cannot be read ({error.strerror})"
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        got = f"is not as {maker} writes it ({place}: {first['msg'].lower()})"
+    raise InputError(f"{path} {got}; run 'dvc repro -f -s {maker}', then 'dvc repro'.")
+
+
+def code_of(name: str, dvc_yaml: Path = DVC_YAML) -> str:
+    """A short name for the code that decides what stage `name` makes: its deps in dvc.yaml."""
+    root = dvc_yaml.parent
+    deps = [Path(dep) for dep in read_yaml(dvc_yaml)["stages"][name]["deps"]]
+    files = {
+        file
+        for dep in deps
+        if dep.parts[0] in ("components", "pipelines")
+        for file in (root / dep, *(root / dep).rglob("*"))
+        if file.is_file() and file.suffix != ".pyc"
+    }
+    return fingerprint(
+        *((file.relative_to(root).as_posix(), sha256_of(file)) for file in sorted(files))
+    )
 
 
 class Bar:

@@ -17,7 +17,8 @@ def main() -> str:
     own, schedule = chosen.train, chosen.train.schedule
     policy, renderer = policies.policy(chosen, paths.WARMSTART), load_renderer(paths.WARMSTART)
     start = [digest_of(paths.WARMSTART), sha256_of(paths.TRAIN)]
-    name = stage.fingerprint("train", chosen.seed, params.plain(own), start)
+    engine, code = params.plain(chosen.policy.engine), stage.code_of("train")
+    name = stage.fingerprint("train", chosen.seed, params.plain(own), engine, start, code)
     run = Run(
         policy=policy,
         actor=Actor(policy, renderer, own.budget),

@@ -20,10 +20,9 @@ def main() -> str:
     learner = learner_of(policy.model, schedule.learning_rate, chosen.warmstart.update)
     share, seed = schedule.recorded_share, chosen.seed
     imitated = [demonstrate(renderer, task, share, seed) for task in tasks]
-    own = params.plain(chosen.warmstart)
-    run = stage.fingerprint(
-        "warmstart", chosen.seed, own, params.plain(chosen.policy), sha256_of(paths.TRAIN)
-    )
+    own, code = params.plain(chosen.warmstart), stage.code_of("warmstart")
+    start = [params.plain(chosen.policy), sha256_of(paths.TRAIN)]
+    run = stage.fingerprint("warmstart", seed, own, start, code)
     checkpoints = Checkpoints(paths.CHECKPOINTS, run, schedule.checkpoint_every)
     stream = warm_start(learner, imitated, schedule, checkpoints, seed)
     rows = tracked.follow("warmstart", run, schedule.steps, stream, "warmstart/loss")

@@ -81,6 +81,18 @@ def parts(cache: Cache) -> list[str]:
     return [path.name for path in cache.root.rglob("*.part")]
 
 
+def fetches(uri: str, root: Path, processes: int, **environment: str) -> set[Path]:
+    """Where so many processes at once, which share a cache, find the file."""
+    code = (
+        "import sys; from pathlib import Path; from envace.artifacts import Cache\n"
+        "print(Cache(Path(sys.argv[1])).fetch(sys.argv[2], sys.argv[3]))"
+    )
+    command = [sys.executable, "-c", code, str(root), uri, SHA]
+    env = {"PYTHONPATH": "components", **environment}
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, env=env) for _ in range(processes)]
+    return {Path(run.communicate()[0].decode().strip()) for run in runs}
+
+
 def test_a_file_is_fetched_once(web: Web, cache: Cache) -> None:
     path = cache.fetch(f"{web.url}/a.bin", SHA)
     assert path.read_bytes() == BODY
@@ -97,6 +109,18 @@ def test_a_broken_download_is_resumed_where_it_broke_off(web: Web, cache: Cache)
     assert cache.fetch(f"{web.url}/a.cut", SHA).read_bytes() == BODY
     assert web.asked == ["/a.cut", "/a.cut bytes=1500000-"]
     assert parts(cache) == []
+
+
+def test_what_is_fetched_is_told_before_its_first_byte_and_to_its_end(
+    web: Web, tmp_path: Path
+) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    cache = Cache(tmp_path, progress=lambda *how_far: told.append(how_far))
+    cache.fetch(uri := f"{web.url}/a.bin", SHA)
+    assert (told[0], told[-1]) == ((uri, 0, None), (uri, 3_000_000, 3_000_000))
+    told.clear()
+    cache.fetch(uri, SHA)
+    assert told == []
 
 
 def test_a_stale_part_is_fetched_anew(web: Web, cache: Cache) -> None:
@@ -171,8 +195,8 @@ def test_a_relative_file_is_taken_from_the_working_directory(
 
 def test_a_hub_file_comes_from_its_resolve_url(web: Web, tmp_path: Path) -> None:
     web.files["/o/n/resolve/main/dir/w.bin"] = BODY
-    cache = Cache(tmp_path, hf_endpoint=web.url)
-    assert cache.fetch("hf://o/n@main/dir/w.bin", SHA).read_bytes() == BODY
+    (run,) = fetches("hf://o/n@main/dir/w.bin", tmp_path, 1, HF_ENDPOINT=web.url)
+    assert run.read_bytes() == BODY
 
 
 def test_a_bucket_object_is_fetched_and_resumed(
@@ -211,17 +235,13 @@ def wheel(folder: Path) -> None:
         file.writestr(f"{info}/RECORD", "")
 
 
-def test_a_file_comes_out_of_a_wheel(tmp_path: Path) -> None:
+def test_a_file_comes_out_of_a_wheel(
+    tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wheel(tmp_path / "wheels")
-    seen: list[tuple[int, int | None]] = []
-    options = ("--no-index", "--find-links", str(tmp_path / "wheels"))
-    cache = Cache(
-        tmp_path / "cache",
-        pip_options=options,
-        progress=lambda done, total: seen.append((done, total)),
-    )
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
     assert cache.fetch("pypi://tiny==1.0/tiny/w.bin", SHA).read_bytes() == BODY
-    assert seen[-1] == (3_000_000, 3_000_000)
     with pytest.raises(SourceUnreachable, match=r"tiny-1.0-py3-none-any.whl has no such file"):
         cache.fetch("pypi://tiny==1.0/tiny/none", "0" * 64)
     with pytest.raises(SourceUnreachable, match=r"No matching distribution found for tiny==2\.0"):
@@ -229,15 +249,8 @@ def test_a_file_comes_out_of_a_wheel(tmp_path: Path) -> None:
 
 
 def test_two_processes_at_once_fetch_it_once(web: Web, tmp_path: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from envace.artifacts import Cache\n"
-        "print(Cache(Path(sys.argv[1])).fetch(sys.argv[2], sys.argv[3]))"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path / "c"), f"{web.url}/a.bin", SHA]
-    env = {"PYTHONPATH": "components"}
-    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, env=env) for _ in range(2)]
-    outputs = {run.communicate()[0] for run in runs}
-    assert [Path(out.decode().strip()).read_bytes() for out in outputs] == [BODY]
+    (path,) = fetches(f"{web.url}/a.bin", tmp_path, 2)
+    assert path.read_bytes() == BODY
     assert web.asked == ["/a.bin"]
 
 

@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 Progress = Callable[[str, int, int | None], None]
 """Told the URI, the bytes that are there and, once it is known, the size of the whole."""
 
+SHA256 = "^[0-9a-f]{64}$"
+"""What a pinned hash looks like."""
 FORMS = {
     "pypi": "pypi://package==version/path/in/wheel",
     "hf": "hf://owner/name@revision/path",
@@ -121,7 +123,7 @@ class Cache:
         with `pypi://`, whose wheel pip fetches as a whole, it starts over.
         """
         parse(uri)
-        if not re.fullmatch(r"[0-9a-f]{64}", sha256):
+        if not re.fullmatch(SHA256, sha256):
             raise ConfigError(
                 f"the sha256 of {uri} is '{sha256}', expected 64 lower-case hex digits; "
                 "`sha256sum` of a copy that you trust prints it."
@@ -203,8 +205,7 @@ class Cache:
         from huggingface_hub import hf_hub_url
         from huggingface_hub.utils import build_hf_headers
 
-        url = hf_hub_url(parts["repo"], parts["path"], revision=parts["revision"])
-        request = Request(url)
+        request = Request(hf_hub_url(parts["repo"], parts["path"], revision=parts["revision"]))
         for name, value in build_hf_headers().items():
             request.add_unredirected_header(name, value)
         self._from_web(uri, request, part)

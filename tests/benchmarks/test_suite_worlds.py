@@ -122,3 +122,10 @@ def test_an_engine_that_cannot_answer_is_not_scored() -> None:
     assert {(trial.status, trial.why) for trial in report.trials} == {
         ("infra", "the engine is away")
     }
+
+
+def test_fewer_scenarios_may_be_rehearsed() -> None:
+    few = suite(scenarios=2, rehearsed_scenarios=1, tiers=("one_call",))
+    at_once, rehearsed = few.run(candidate(oracle), True, lambda: None)
+    assert (at_once.n_expected, rehearsed.n_expected, few.size(thorough=True)) == (6, 3, 9)
+    assert {trial.item for trial in rehearsed.trials} < {trial.item for trial in at_once.trials}

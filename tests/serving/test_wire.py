@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from envace.serving.conversation import read_conversation
 from envace.serving.wire import BadRequest, read_request
 
 USER = {"role": "user", "content": "hi"}
@@ -25,12 +26,21 @@ def test_the_newer_name_of_the_limit_is_accepted():
     assert (read(max_tokens=5).limit, read(max_completion_tokens=6).limit) == (5, 6)
 
 
+def test_the_labels_of_a_client_change_nothing():
+    labelled = read(user="u", metadata={"k": "v"}, stream_options={"include_usage": False})
+    plain = read(messages=[{**USER, "name": "n"}])
+    alike = {"messages", "tools", "seed", "temperature", "stream", "rehearsals", "memory"}
+    assert labelled.model_dump(include=alike) == read().model_dump(include=alike)
+    assert read_conversation(plain) == read_conversation(read())
+
+
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
         ({"n": 2}, "n is 2: input should be 1."),
         ({"tool_choice": "required"}, "tool_choice is 'required': input should be 'auto' or"),
         ({"top_p": 0.5}, "top_p is not supported; leave it out."),
+        ({"stream_options": {"include_usage": True}}, "stream_options.include_usage is True: "),
         ({"temperature": 3}, "temperature is 3: input should be less than or equal to 2."),
         ({"rehearsals": 17}, "rehearsals is 17"),
         ({"messages": [{"role": "user", "content": None}]}, "messages.0.user.content is None"),

@@ -5,8 +5,9 @@ import pytest
 from pydantic import JsonValue
 
 from envace.episode import Call, Message, Tool
-from envace.tasks.label import CANNOT, checklists
-from envace.tasks.task import CallMade, ChecklistItem, ObservationHas, OnlyCalls, ReplyHas
+from envace.tasks.label import checklists
+from envace.tasks.task import CallMade, ChecklistItem, ObservationHas, OnlyCalls, ReplyHas, says
+from envace.worlds.world import CANNOT
 
 
 def _tool(name: str, *parameters: str) -> Tool:
@@ -119,6 +120,13 @@ def test_a_question_must_ask_for_the_missing_argument_without_a_call() -> None:
     assert _weights(items) == {"only-calls": round(5 / 7, 12), "reply-1": round(2 / 7, 12)}
     assert items["only-calls"].check == OnlyCalls(names=())
     assert items["reply-1"].check == ReplyHas(any_of=("reason",))
+
+
+@pytest.mark.parametrize("reply", ["Which one?", "What reasons?", "I'm unable to.", "Unabled?"])
+def test_a_reply_passes_the_items_that_are_made_of_it(reply: str) -> None:
+    for item in _label("Cancel O-48.", reply).values():
+        if isinstance(item.check, ReplyHas):
+            assert any(says(reply, text) for text in item.check.any_of)
 
 
 def test_a_turn_with_nothing_to_check_may_make_no_call() -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from envace.artifacts import Cache
+from envace.artifacts import Cache, sha256_of
 from envace.episode import Call, Message
-from envace.errors import TaskError
+from envace.errors import HashMismatch, TaskError
 from envace.tasks.source import Rejected
 from envace.tasks.sources.tau2_gold import Config, build, tasks
 from envace.tasks.task import Task
@@ -104,10 +104,30 @@ def test_every_task_is_valid_and_has_one_checklist() -> None:
 
 def test_solutions_are_played_once(interpreter: Callable[[str], Path], tmp_path: Path) -> None:
     python = interpreter(f"cat {PLAYED}")
-    source = build(Config(python=python), Cache(tmp_path / "cache"))
+    source = build(Config(python=python, sha256=sha256_of(PLAYED)), Cache(tmp_path / "cache"))
     first = list(source.read())
     python.unlink()
     assert list(source.read()) == first == read()
+
+
+def test_altered_solutions_are_played_again(
+    interpreter: Callable[[str], Path], tmp_path: Path
+) -> None:
+    config = Config(python=interpreter(f"cat {PLAYED}"), sha256=sha256_of(PLAYED))
+    source = build(config, Cache(tmp_path / "cache"))
+    first = list(source.read())
+    (kept,) = (tmp_path / "cache" / "tau2_gold").iterdir()
+    kept.write_text(kept.read_text().replace("cancelled", "delivered"))
+    assert list(source.read()) == first
+
+
+def test_solutions_of_another_hash_are_refused_and_not_kept(
+    interpreter: Callable[[str], Path], tmp_path: Path
+) -> None:
+    source = build(Config(python=interpreter(f"cat {PLAYED}")), Cache(tmp_path / "cache"))
+    with pytest.raises(HashMismatch, match=r"python plays them, have sha256 \w{64}, expected 265c"):
+        list(source.read())
+    assert not (tmp_path / "cache").exists()
 
 
 def test_a_missing_environment_says_how_to_make_it(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_every_recording_is_a_valid_task_with_a_checklist_for_each_turn() -> Non
         assert len(task.checklists) == len(task.user_messages)
 
 
-def _steps(task: Task, messages: tuple[Message, ...]) -> list[Step]:
+def _steps(task: Task, messages: list[Message]) -> list[Step]:
     """A recorded round as the episode loop would have seen it, checks included."""
     steps: list[Step] = []
     for index, message in enumerate(messages):
@@ -97,6 +97,8 @@ def test_a_bad_call_is_answered_by_the_checks_and_then_repaired() -> None:
         ({"domains": ["airline"]}, "'airline' is held out"),
         ({"first_seed": 999_990, "conversations": 11}, "the last seed is 1000000"),
         ({"tiers": ["one_cal"]}, "there is no tier 'one_cal'; did you mean 'one_call'?"),
+        ({"domains": ["calender"]}, "there is no world 'calender'; did you mean 'calendar'?"),
+        ({"held_out_domains": ["airlin"]}, "there is no world 'airlin'; did you mean 'airline'?"),
         ({"domains": []}, "at least 1 item"),
     ],
 )

@@ -100,6 +100,16 @@ def test_a_folder_without_config_or_with_a_path_out_of_it_is_refused(
         hub.Config.read({"uri": "file:///x", "files": [{"path": "../x", "sha256": ""}]}, "base")
 
 
+@pytest.mark.parametrize("sha256", ["", "0" * 63, "0" * 64 + "\n", "X" * 64])
+def test_a_hash_that_is_none_is_refused_before_anything_is_fetched(sha256: str) -> None:
+    sentence = r"base\.(files\.0\.)?sha256 is '.*': string should match pattern"
+    with pytest.raises(ConfigError, match=sentence):
+        gguf.Config.read({"uri": "file:///x", "sha256": sha256}, "base")
+    with pytest.raises(ConfigError, match=sentence):
+        files = [{"path": "config.json", "sha256": sha256}]
+        hub.Config.read({"uri": "file:///x", "files": files}, "base")
+
+
 def test_a_file_that_is_no_gguf_is_refused_and_leaves_nothing(cache: Cache, tmp_path: Path) -> None:
     path = tmp_path / "x.gguf"
     path.write_bytes(b"not a model at all, but long enough to be looked at")

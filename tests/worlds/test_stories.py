@@ -1,8 +1,12 @@
+from random import Random
+
 import pytest
 from jsonschema import Draft202012Validator
 
-from envace.episode import Message
+from envace.episode import Call, Message
+from envace.errors import WorldError
 from envace.worlds import airline, calendar, retail
+from envace.worlds._stories import Domain, Subject, Wish, draw, pick, stories
 from envace.worlds.world import TIERS, World, solve, succeeded
 
 WORLDS = [module.build(module.Config()) for module in (airline, calendar, retail)]
@@ -12,19 +16,47 @@ each_tier = pytest.mark.parametrize("tier", TIERS)
 
 @each_tier
 @each_world
-def test_the_solver_passes_every_scenario_and_a_null_agent_none(world: World, tier: str) -> None:
+def test_the_solver_passes_every_scenario(world: World, tier: str) -> None:
     for seed in range(50):
+        solve(world, world.scenario(seed, tier))
+
+
+@each_world
+def test_an_agent_that_says_everything_but_never_calls_passes_nothing(world: World) -> None:
+    scenarios = [world.scenario(seed, tier) for tier in TIERS for seed in range(80)]
+    facts = {text for s in scenarios for e in s.exchanges for fact in e.facts for text in fact}
+    reply = Message(role="assistant", content=" ".join(facts))
+    for scenario in scenarios:
+        users = [Message(role="user", content=text) for text in scenario.user_messages]
+        talk = [message for user in users for message in (user, reply)]
+        passed, why = succeeded(scenario, scenario.state, talk)
+        assert not passed, scenario.id
+        assert "final state" in why or "does not rest on" in why
+
+
+@each_tier
+@each_world
+def test_no_call_of_a_plan_can_be_left_out(world: World, tier: str) -> None:
+    for seed in range(30):
         scenario = world.scenario(seed, tier)
-        solve(world, scenario)
-        null = [
-            message
-            for text in scenario.user_messages
-            for message in (
-                Message(role="user", content=text),
-                Message(role="assistant", content="Done."),
-            )
-        ]
-        assert not succeeded(scenario, scenario.state, null)[0], scenario.id
+        talk = solve(world, scenario)
+        for place in (index for index, message in enumerate(talk) if message.calls):
+            rest = (*talk[:place], *talk[place + 2 :])
+            state = scenario.state
+            for call in (call for message in rest for call in message.calls):
+                state, _ = world.execute(state, call)
+            assert not succeeded(scenario, state, rest)[0], scenario.id
+
+
+@each_world
+def test_what_a_look_up_must_tell_is_not_in_the_question(world: World) -> None:
+    exchanges = [world.scenario(seed, "trap").exchanges[0] for seed in range(60)]
+    looked_up = [e for e in exchanges if e.plan[0].name.startswith("find_")]
+    assert len(looked_up) > 20
+    for exchange in looked_up:
+        (key,) = exchange.facts[0]
+        assert any(map(str.isdigit, key))
+        assert key not in exchange.text
 
 
 @each_tier
@@ -106,3 +138,32 @@ def test_conversations_are_short_enough_for_a_small_policy(
         assert max(len(m.content) for m in talk if m.role == "tool") <= 90
         calls = "".join(call.model_dump_json() for m in talk for call in m.calls)
         assert len(calls) + sum(len(m.content) for m in talk) <= characters
+
+
+def _poor(rows: int) -> World:
+    """A world whose only wish is about row `1`, lacks nothing and is never refused."""
+    one = Subject("1", "row 1", "it", "", Call(name="find", arguments={}), "", ())
+    wish = Wish(one, Call(name="do", arguments={}), ("Do it.",), "Done.", "Done")
+    table = {str(number): {"n": 0} for number in range(1, rows + 1)}
+    wishes = (lambda rng, state, granted: wish,)
+    domain = Domain(lambda rng: table, lambda key, state: one, ("?",), wishes)
+    return World("poor", "", (), stories(domain))
+
+
+@pytest.mark.parametrize("tier", ["two_calls", "trap"])
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_domain_without_a_fitting_wish_is_an_error_and_no_endless_search(
+    tier: str, rows: int
+) -> None:
+    with pytest.raises(WorldError, match=f"poor/{tier}/0 cannot be drawn: none of 1000 draws gave"):
+        _poor(rows).scenario(0, tier)
+
+
+def test_only_what_fits_is_drawn() -> None:
+    numbers = iter(range(10))
+    assert draw(lambda: next(numbers), lambda number: number > 6, "a number over 6") == 7
+
+
+def test_nothing_to_pick_from_is_a_world_error() -> None:
+    with pytest.raises(WorldError, match="there is no open order; correct its rows"):
+        pick(Random(0), [], "open order")

@@ -142,7 +142,11 @@ class Decision:
 
 
 def decide(candidate: Sequence[Outcome], reference: Sequence[Outcome], rules: Rules) -> Decision:
-    """Compares paired outcomes; the first promotion's reference is the base policy."""
+    """Compares paired outcomes: the candidate's with those of the champion.
+
+    Before there is a champion, the reference is what the candidate was trained from (the warm
+    start), not the untuned base: next to one that can do nothing, anything is "not worse".
+    """
     paired = pair(candidate, reference)
     z = NormalDist().inv_cdf(1 - rules.alpha / 2)
     half = z * paired.error

@@ -39,6 +39,8 @@ class Version:
     """Its folder in the store."""
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     """Its lineage."""
+    created: int = 0
+    """When it was registered, milliseconds since 1970."""
 
 
 class Registry:
@@ -61,7 +63,8 @@ class Registry:
     ) -> Version:
         """A new version of the verified bytes, or the one that these bytes have already.
 
-        `tags` are its lineage: data hash, params hash, code commit, base, parent version.
+        `tags` are its lineage: data hash, params hash, code commit, base, parent version. Bytes
+        that are registered already keep the lineage they came with.
         `params` and `metrics` describe the run that made it.
         """
         verify(stored.path)
@@ -165,4 +168,5 @@ def _version(found: "ModelVersion") -> Version:
             f"version {found.version} of '{found.name}' was not registered by envace: "
             "it has no digest or no file URI; delete it in MLflow."
         )
-    return Version(int(found.version), tags.pop(_DIGEST), Path(url2pathname(source.path)), tags)
+    digest, path = tags.pop(_DIGEST), Path(url2pathname(source.path))
+    return Version(int(found.version), digest, path, tags, found.creation_timestamp or 0)

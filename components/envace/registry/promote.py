@@ -1,8 +1,12 @@
 """Promotion: the alias `champion` moves only on a PASS, and every decision leaves a line.
 
 One idea: MLflow's alias has no compare-and-set, so the promoter brings its own: a lease that one
-holder has, a check that the champion is still the one that the candidate was compared with, the
-alias read back, and an append-only log that says why the live model is live.
+holder has, a check that the champion is, byte for byte, still the one that the candidate was
+compared with, the alias read back, and an append-only log that says why the live model is live. Its
+line is written before the alias moves: a kill may leave a line without its move, never a move
+without its line.
+
+Before there is a champion, the candidate is compared with the warm start that it was trained from.
 """
 
 import contextlib
@@ -36,18 +40,29 @@ class Aliases(Protocol):
 
 
 @dataclass(frozen=True)
+class Reference:
+    """What the candidate was compared with."""
+
+    name: str
+    """`champion`, or the policy that stands in for it while there is none."""
+    digest: str
+    """Content hash of its weights."""
+
+
+@dataclass(frozen=True)
 class Promotion:
-    """What became of a decision; also a line of the log."""
+    """What becomes of a decision; also a line of the log."""
 
     at: str
     """When it was taken, ISO 8601."""
     version: int
     digest: str
+    reference: Reference
     previous: int | None
     """The champion before."""
     verdict: Verdict
     promoted: bool
-    """Does `champion` name this version now?"""
+    """Does `champion` name this version from here on?"""
     findings: tuple[Finding, ...]
 
 
@@ -62,41 +77,43 @@ class Ledger:
 
 
 def promote(
-    registry: Aliases, version: Version, decision: Decision, ledger: Ledger, expected: int | None
+    registry: Aliases,
+    version: Version,
+    decision: Decision,
+    reference: Reference,
+    ledger: Ledger,
 ) -> Promotion:
     """Acts on a decision: on PASS `champion` becomes `version`; each decision is logged.
 
-    `expected` is the champion that the candidate was compared with (None: there was none).
     Promoting the champion again changes nothing. Raises `RegistryError` when somebody else holds
-    the lease, or the champion is another one by now.
+    the lease, or the champion is not, or no longer, the reference.
     """
     with _lease(ledger):
         champion = registry.alias(CHAMPION)
         previous = champion.number if champion else None
-        passed = decision.verdict is Verdict.PASS
-        if passed and previous != version.number:
-            if previous != expected:
-                raise RegistryError(
-                    f"{CHAMPION} is {_named(previous)}, but version {version.number} was compared "
-                    f"with {_named(expected)}; evaluate it against the champion, then promote."
-                )
-            registry.set_alias(CHAMPION, version.number)
+        passed, there = decision.verdict is Verdict.PASS, previous == version.number
+        if not there:
+            _check_current(champion, version, reference)
         promotion = Promotion(
             at=ledger.at.isoformat(),
             version=version.number,
             digest=version.digest,
+            reference=reference,
             previous=previous,
             verdict=decision.verdict,
-            promoted=passed or previous == version.number,
+            promoted=passed or there,
             findings=decision.findings,
         )
         _append(ledger.log, promotion)
+        if passed and not there:
+            registry.set_alias(CHAMPION, version.number)
         return promotion
 
 
-def decision_json(decision: Decision) -> str:
-    """The decision for machines."""
-    fields: dict[str, Any] = asdict(decision) | {"rules": decision.rules.model_dump(mode="json")}
+def decision_json(decision: Decision, promotion: Promotion) -> str:
+    """The decision and what became of it, for machines."""
+    rules = decision.rules.model_dump(mode="json")
+    fields: dict[str, Any] = asdict(promotion) | asdict(decision) | {"rules": rules}
     return json.dumps(fields, indent=1, allow_nan=False) + "\n"
 
 
@@ -136,8 +153,16 @@ def _limit(finding: Finding) -> str:
     return "" if finding.limit is None else f"{finding.limit:.4g}"
 
 
-def _named(number: int | None) -> str:
-    return "nothing" if number is None else f"version {number}"
+def _check_current(champion: Version | None, version: Version, reference: Reference) -> None:
+    """Refuses a comparison with anything but the champion that there is now, if there is one."""
+    expected = reference.digest if reference.name == CHAMPION else None
+    if (champion and champion.digest) != expected:
+        found = f"version {champion.number} ({champion.digest[:12]})" if champion else "nothing"
+        raise RegistryError(
+            f"{CHAMPION} is {found}, but version {version.number} was compared with the "
+            f"{reference.name} {reference.digest[:12]}; run 'dvc repro -f -s evaluate', then "
+            "'dvc repro'."
+        )
 
 
 def _append(log: Path, promotion: Promotion) -> None:

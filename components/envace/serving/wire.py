@@ -1,9 +1,10 @@
 """OpenAI's chat completions on the wire.
 
 One idea: whatever cannot be honoured is refused in one sentence, with status 400; nothing that a
-client sends is ignored, guessed, fetched or executed. Two fields are ours: `rehearsals` (how often
-to rehearse in private before answering) and `memory` (what an earlier answer's rehearsal left, so
-that the calls which follow are made with the same plan).
+client sends is guessed, fetched or executed. Without effect are only its own labels (`user`,
+`metadata`, the `name` of a message) and a tool's `strict`: whoever executes a call checks it. Two
+fields are ours: `rehearsals` (how often to rehearse in private before answering) and `memory` (what
+an earlier answer's rehearsal left, so that the calls which follow are made with the same plan).
 """
 
 import time
@@ -117,6 +118,7 @@ class Function(Wire):
     parameters: dict[str, JsonValue] | None = None
     """JSON Schema of the arguments object; None: it takes none."""
     strict: bool | None = None
+    """Without effect: the policy writes the arguments freely."""
 
 
 class ToolDefinition(Wire):
@@ -124,6 +126,13 @@ class ToolDefinition(Wire):
 
     type: Literal["function"]
     function: Function
+
+
+class StreamOptions(Wire):
+    """How an answer is streamed."""
+
+    include_usage: Literal[False] = False
+    """Prompt tokens are not counted, so there is no usage to include."""
 
 
 class ChatRequest(Wire):
@@ -143,8 +152,9 @@ class ChatRequest(Wire):
     n: Literal[1] = 1
     stream: bool = False
     """An answer is streamed as one chunk."""
-    stream_options: dict[str, JsonValue] | None = None
+    stream_options: StreamOptions | None = None
     user: str | None = None
+    """The client's own label, as `metadata` is; neither is kept."""
     metadata: dict[str, str] | None = None
     rehearsals: int = Field(default=0, ge=0, le=16)
     """Private rehearsals before the answer."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 from envace.artifacts import write_atomically
 
@@ -29,23 +29,30 @@ class Row:
 class Sink(Protocol):
     """What `build(config, run, first_step)` of a sink plug-in returns.
 
-    `run` names the run; `first_step` is where it starts: 0, or the step that it resumes at.
+    `run` names the run. Steps are counted from 1; `first_step` is the first that will be logged:
+    1 in a new run, more in one that was resumed.
     """
 
     def log(self, row: Row) -> None:
         """Keeps the metrics of one step; steps come in order."""
         ...
 
-    def close(self) -> None:
-        """Hands over what is left and releases what is held."""
+    def close(self, failed: bool = False) -> None:
+        """Hands over what is left and releases what is held; `failed` if the run broke off."""
         ...
 
 
 class Tracker:
-    """Hands each row to every sink."""
+    """Hands each row to every sink, and closes them when its `with` block ends."""
 
     def __init__(self, sinks: Sequence[Sink]) -> None:
         self._sinks = tuple(sinks)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.close(failed=kind is not None)
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         """Keeps `metrics`, whose names are `area/quantity`, of `step`."""
@@ -55,11 +62,11 @@ class Tracker:
         for sink in self._sinks:
             sink.log(row)
 
-    def close(self) -> None:
+    def close(self, failed: bool = False) -> None:
         """Closes every sink, whatever happens to the others."""
         with contextlib.ExitStack() as stack:
             for sink in self._sinks:
-                stack.callback(sink.close)
+                stack.callback(sink.close, failed)
 
 
 def write_curve(rows: Sequence[Row], path: Path) -> None:

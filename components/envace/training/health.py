@@ -1,6 +1,9 @@
-"""What a step's groups say about training, role by role, as numbers to plot and to worry about."""
+"""What a step's groups say about training, role by role, as numbers to plot and to worry about.
 
-from collections.abc import Sequence
+A mean or a share of nothing is left out: what is missing is never 0.
+"""
+
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from envace.episode import Fault, Group, Role, Turn
@@ -12,9 +15,9 @@ def describe(groups: Sequence[Group], estimate: Estimator) -> dict[str, float]:
     rewards = [reward for group in groups for reward in group.rewards if reward is not None]
     episodes = [episode for group in groups for episode in group.episodes]
     metrics = {
-        "reward/mean": fmean(rewards) if rewards else 0.0,
         "reward/missing": float(len(episodes) - len(rewards)),
-        "episode/faulty_share": _share([episode.fault is not None for episode in episodes]),
+        **_mean("reward/mean", rewards),
+        **_mean("episode/faulty_share", (episode.fault is not None for episode in episodes)),
     }
     turns = [turn for episode in episodes for turn in episode.turns]
     per_group = [samples([group], estimate) for group in groups]
@@ -30,12 +33,13 @@ def _of_role(
     dead = [not any(any(sample.advantages) for sample in group) for group in own]
     return {
         f"{role}/outputs": float(len(turns)),
-        f"{role}/well_formed": _share([turn.fault is None for turn in turns]),
-        f"{role}/truncated": _share([turn.fault is Fault.TRUNCATED for turn in turns]),
-        f"{role}/tokens": fmean(turn.tokens for turn in turns) if turns else 0.0,
-        f"{role}/dead_groups": _share(dead),
+        **_mean(f"{role}/well_formed", (turn.fault is None for turn in turns)),
+        **_mean(f"{role}/truncated", (turn.fault is Fault.TRUNCATED for turn in turns)),
+        **_mean(f"{role}/tokens", (turn.tokens for turn in turns)),
+        **_mean(f"{role}/dead_groups", dead),
     }
 
 
-def _share(flags: Sequence[bool]) -> float:
-    return sum(flags) / len(flags) if flags else 0.0
+def _mean(name: str, values: Iterable[float]) -> dict[str, float]:
+    found = tuple(values)
+    return {name: fmean(found)} if found else {}

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from envace.episode import Group
 from envace.errors import TrainingError
 from envace.grpo.batch import Estimator, samples
 from envace.grpo.update import Learner, update
@@ -39,7 +40,7 @@ class Run:
 def train(run: Run, tasks: Sequence[Task]) -> Iterator[tuple[int, dict[str, float]]]:
     """Trains in place; yields each step, counted from 1, with its metrics.
 
-    Raises `TrainingError` on an empty set.
+    Raises `TrainingError` on an empty set, and when no episode of a step has a reward.
     """
     if not tasks:
         raise TrainingError("there is no task to train on; check the report of `curate`.")
@@ -51,8 +52,19 @@ def train(run: Run, tasks: Sequence[Task]) -> Iterator[tuple[int, dict[str, floa
         chosen = [tasks[index] for index in picked]
         size, seed = run.schedule.episodes_per_task, seed_for(run.seed, "rollout", step)
         groups = asyncio.run(play_groups(chosen, size, run.actor, run.rules, run.reward, seed))
+        _rewarded(groups, step + 1)
         played = time.monotonic()
         measured = update(run.learner, samples(groups, run.estimate))
         run.checkpoints.save(run.learner, step + 1, steps)
         spent = {"time/rollout": played - began, "time/update": time.monotonic() - played}
         yield step + 1, {**describe(groups, run.estimate), **measured, **spent}
+
+
+def _rewarded(groups: Sequence[Group], step: int) -> None:
+    """Refuses a step that nothing can be learned from: all its rewards are missing."""
+    rewards = [reward for group in groups for reward in group.rewards]
+    if all(reward is None for reward in rewards):
+        raise TrainingError(
+            f"no reward of step {step} could be had: those of its {len(rewards)} episodes are all "
+            "missing; see that train.reward can score these tasks, then run it again."
+        )

@@ -4,7 +4,17 @@ from random import Random
 
 from envace import config
 from envace.episode import Call
-from envace.worlds._stories import FIRST_NAMES, Domain, Subject, Wish, day, draw, ids, stories, words
+from envace.worlds._stories import (
+    FIRST_NAMES,
+    Domain,
+    Subject,
+    Wish,
+    day,
+    draw,
+    ids,
+    stories,
+    words,
+)
 from envace.worlds.world import TEXT, WHOLE, Action, Row, State, World, changed, refusal, tool
 
 SYSTEM = (

@@ -195,23 +195,26 @@ def succeeded(
     replies = _replies(conversation)
     expected = len(scenario.exchanges)
     if len(replies) < expected or not all(replies[:expected]):
-        answered = sum(1 for reply in replies if reply)
-        return False, f"{answered} of {expected} user messages got a reply"
+        return False, f"{sum(map(bool, replies))} of {expected} user messages got a reply"
     if state != scenario.goal:
         keys = sorted({*state, *scenario.goal})
         wrong = [key for key in keys if state.get(key) != scenario.goal.get(key)]
         return False, f"the final state of {', '.join(wrong)} is wrong"
-    answered: list[Answered] = []
-    rounds = zip(scenario.exchanges, scenario.traceless, strict=True)
-    for index, (exchange, needed) in enumerate(rounds):
-        answered += _answered(conversation)[index]
-        for pair in needed:
-            if pair not in answered:
-                return False, f"reply {index + 1} does not rest on {pair[0].name} as planned"
-        for fact in exchange.facts:
-            if not any(text.lower() in replies[index].lower() for text in fact):
-                return False, f"reply {index + 1} lacks '{fact[0]}'"
+    calls, made = _answered(conversation), list[Answered]()
+    for index, exchange in enumerate(scenario.exchanges):
+        made += calls[index]
+        if unmade := [one[0].name for one in scenario.traceless[index] if one not in made]:
+            return False, f"reply {index + 1} does not rest on {unmade[0]} as planned"
+        if lacking := _lacking(exchange, replies[index]):
+            return False, f"reply {index + 1} lacks '{lacking}'"
     return True, ""
+
+
+def _lacking(exchange: Exchange, reply: str) -> str:
+    """The first fact that is not in the reply, if one is not."""
+    said = reply.lower()
+    lacking = (f[0] for f in exchange.facts if not any(text.lower() in said for text in f))
+    return next(lacking, "")
 
 
 def _replies(conversation: Sequence[Message]) -> list[str]:
@@ -243,12 +246,11 @@ def _traceless(
     """For each user message the answered calls that leave the state as it is."""
     found: list[tuple[Answered, ...]] = []
     for pairs in _answered(conversation):
-        kept: tuple[Answered, ...] = ()
+        found.append(())
         for call, answer in pairs:
             after, _ = world.execute(state, call)
-            kept += ((call, answer),) if after == state else ()
+            found[-1] += ((call, answer),) if after == state else ()
             state = after
-        found.append(kept)
     return tuple(found)
 
 

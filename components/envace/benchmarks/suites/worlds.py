@@ -35,6 +35,9 @@ class Config(BaseConfig):
     """Tiers of difficulty, by name."""
     scenarios: int = Field(default=8, gt=0)
     """Scenarios a domain and tier."""
+    rehearsed_scenarios: int | None = Field(default=None, gt=0)
+    """Of these, how many are run with private rehearsal, which takes a multiple of the time; None
+    is all."""
     attempts: tuple[int, ...] = Field(default=(0, 2), min_length=1)
     """Private rehearsals of each user message, one mode each; 0 acts at once. The trained policy
     is run in every mode, the others in the first."""
@@ -51,24 +54,34 @@ def build(config: Config, recordings: Recordings, seed: int) -> "Worlds":
     return Worlds(config, seed)
 
 
+Item = tuple[World, Scenario]
+
+
 class Worlds:
     """Runs held-out scenarios."""
 
     def __init__(self, config: Config, seed: int) -> None:
         self._config = config
         self._seed = seed
-        self._items: list[tuple[World, Scenario]] = []
-        for domain in config.domains:
-            world: World = plugins.choose("envace.worlds", domain).build()
-            self._items += [
-                (world, world.scenario(HELD_OUT_SEED + number, tier))
-                for tier in config.tiers
-                for number in range(config.scenarios)
-            ]
+        worlds: list[World] = [
+            plugins.choose("envace.worlds", domain).build() for domain in config.domains
+        ]
+        self._items: list[Item] = [
+            (world, world.scenario(HELD_OUT_SEED + number, tier))
+            for world in worlds
+            for tier in config.tiers
+            for number in range(config.scenarios)
+        ]
 
     def size(self, thorough: bool) -> int:
         """Trials of a run."""
-        return len(self._items) * len(self._modes(thorough))
+        return sum(len(self._chosen(attempts)) for attempts in self._modes(thorough))
+
+    def _chosen(self, attempts: int) -> list[Item]:
+        """The items of a mode."""
+        kept = self._config.rehearsed_scenarios if attempts else None
+        limit = HELD_OUT_SEED + (self._config.scenarios if kept is None else kept)
+        return [(world, scenario) for world, scenario in self._items if scenario.seed < limit]
 
     def _modes(self, thorough: bool) -> tuple[int, ...]:
         return self._config.attempts if thorough else self._config.attempts[:1]
@@ -88,7 +101,7 @@ class Worlds:
                 digest=candidate.digest,
                 mode=self._mode(attempts),
                 seed=self._seed,
-                n_expected=len(self._items),
+                n_expected=len(self._chosen(attempts)),
                 trials=asyncio.run(self._trials(candidate, attempts, done)),
             )
             for attempts in self._modes(thorough)
@@ -97,12 +110,12 @@ class Worlds:
     async def _trials(
         self, candidate: Candidate, attempts: int, done: Callable[[], None]
     ) -> tuple[Trial, ...]:
-        async def one(world: World, scenario: Scenario) -> Trial:
-            trial = await self._trial(candidate, world, scenario, attempts)
+        async def one(item: Item) -> Trial:
+            trial = await self._trial(candidate, *item, attempts)
             done()
             return trial
 
-        return tuple(await asyncio.gather(*(one(*item) for item in self._items)))
+        return tuple(await asyncio.gather(*map(one, self._chosen(attempts))))
 
     async def _trial(
         self, candidate: Candidate, world: World, scenario: Scenario, attempts: int

@@ -23,7 +23,7 @@ from typing import Literal
 from pydantic import Field, JsonValue, ValidationError
 
 from envace import config
-from envace.artifacts import Cache, sha256_of, write_atomically
+from envace.artifacts import SHA256, Cache, sha256_of, write_atomically
 from envace.episode import Call, Message, Record, Tool
 from envace.errors import HashMismatch, TaskError
 from envace.strict_json import dumps, loads
@@ -64,7 +64,7 @@ class Config(config.Config):
     """Split of its tasks."""
     sha256: str = Field(
         default="265c1037ffc86a7f3dc050696f36b5de689f565a4dc16475c4e45f05c3311d8b",
-        pattern="^[0-9a-f]{64}$",
+        pattern=SHA256,
     )
     """Of the played solutions as the worker prints them, in hex."""
     extra_tools: int = Field(default=2, ge=0)

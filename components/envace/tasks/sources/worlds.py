@@ -53,9 +53,18 @@ class Config(config.Config):
                 f"the last seed is {self.first_seed + self.conversations - 1}, but seeds from "
                 f"{HELD_OUT_SEED} on are held out; lower first_seed or conversations."
             )
-        for tier in self.tiers:
-            if tier not in TIERS:
-                raise ConfigError(f"there is no tier '{tier}'; {nearest(tier, TIERS)}")
+        return self
+
+    @model_validator(mode="after")
+    def _all_known(self) -> Self:
+        worlds = plugins.names("envace.worlds")
+        for kind, given, known in (
+            ("world", (*self.domains, *self.held_out_domains), worlds),
+            ("tier", self.tiers, TIERS),
+        ):
+            for name in given:
+                if name not in known:
+                    raise ConfigError(f"there is no {kind} '{name}'; {nearest(name, known)}")
         return self
 
 

@@ -34,12 +34,12 @@ class JsonlSink:
         self._file.write(_line(row))
         self._file.flush()
 
-    def close(self) -> None:
+    def close(self, failed: bool = False) -> None:
         """Closes the file."""
         self._file.close()
 
 
-def build(config: Config, run: str, first_step: int = 0) -> JsonlSink:
+def build(config: Config, run: str, first_step: int = 1) -> JsonlSink:
     """The sink, positioned at `first_step`; the file's name says which run it is."""
     return JsonlSink(config.path, first_step)
 

@@ -13,6 +13,7 @@ from envace import config
 from envace.tracking.tracker import Row
 
 if TYPE_CHECKING:
+    from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
 
 _log = logging.getLogger(__name__)
@@ -44,13 +45,13 @@ class MlflowSink:
         self._waiting.append((row, time.time_ns() // 1_000_000))
         self._send()
 
-    def close(self) -> None:
+    def close(self, failed: bool = False) -> None:
         """Sends the rest and ends the MLflow run; says so when rows are lost."""
-        self._send(end=True)
+        self._send(end="FAILED" if failed else "FINISHED")
         if self._waiting:
             _log.warning("MLflow never came back: %d step(s) are not in it.", len(self._waiting))
 
-    def _send(self, end: bool = False) -> None:
+    def _send(self, end: str | None = None) -> None:
         from mlflow.exceptions import MlflowException
 
         try:
@@ -59,27 +60,31 @@ class MlflowSink:
                 self._send_row(client, *self._waiting[0])
                 self._waiting.popleft()
             if end:
-                client.set_terminated(self._run_id)
+                client.set_terminated(self._run_id, end)
         except MlflowException as error:
             if not self._warned:
                 _log.warning("MLflow does not answer, metrics wait in memory: %s", error)
             self._warned = True
 
     def _open(self) -> "MlflowClient":
-        """Finds the run to continue, or starts one."""
+        """Finds the run to continue when this one was resumed; a new run starts its own."""
         from mlflow.tracking import MlflowClient
 
         client = MlflowClient(self._config.uri)
         name = self._config.experiment
         experiment = client.get_experiment_by_name(name)
         found = experiment.experiment_id if experiment else client.create_experiment(name)
-        query = f"tags.`{_RUN}` = '{self._name}'"
-        runs = client.search_runs([found], query, max_results=1) if self._first_step else []
+        runs = self._earlier(client, found) if self._first_step > 1 else []
         run = runs[0] if runs else client.create_run(found, tags={_RUN: self._name})
         self._run_id = run.info.run_id
         self._last_step = int(run.data.tags.get(_STEP, -1))
         self._client = client
         return client
+
+    def _earlier(self, client: "MlflowClient", experiment: str) -> "list[Run]":
+        """The runs of this name, the newest first."""
+        query, order = f"tags.`{_RUN}` = '{self._name}'", ["attributes.start_time DESC"]
+        return list(client.search_runs([experiment], query, max_results=1, order_by=order))
 
     def _send_row(self, client: "MlflowClient", row: Row, at: int) -> None:
         from mlflow.entities import Metric, RunTag
@@ -91,7 +96,7 @@ class MlflowSink:
         self._last_step = row.step
 
 
-def build(config: Config, run: str, first_step: int = 0) -> MlflowSink:
+def build(config: Config, run: str, first_step: int = 1) -> MlflowSink:
     """The sink of the run called `run`, which must not contain a quote."""
     assert "'" not in run, "a run's name contains no quote"
     return MlflowSink(config, run, first_step)

@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import Field
+
 import envace.config
-from envace.artifacts import Cache
+from envace.artifacts import SHA256, Cache
 from envace.errors import PolicyError
 from envace.tasks.task import Task
 from envace.training.bases._folder import whole
@@ -28,7 +30,7 @@ class Config(envace.config.Config):
 
     uri: str
     """Source URI of the GGUF file."""
-    sha256: str
+    sha256: str = Field(pattern=SHA256)
     """Its sha256, in hex."""
     dtype: Literal["bfloat16", "float32"] = "bfloat16"
     """Number format of the saved weights."""

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from pydantic import Field, field_validator
 
 import envace.config
-from envace.artifacts import Cache
+from envace.artifacts import SHA256, Cache
 from envace.errors import ConfigError, PolicyError
 from envace.tasks.task import Task
 from envace.training.bases._folder import whole
@@ -21,7 +21,7 @@ class File(envace.config.Config):
 
     path: str
     """Relative to the folder."""
-    sha256: str
+    sha256: str = Field(pattern=SHA256)
     """In hex."""
 
     @field_validator("path")
