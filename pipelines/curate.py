@@ -18,8 +18,8 @@ def main() -> str:
     cache = settings.sources()
     records: list[Task | Rejected] = []
     for source in chosen.curate.sources:
+        stage.say(f"curate: reading source {source.name}")
         records += source.build(cache).read()
-        stage.say(f"curate: {len(records):,} records after source {source.name}")
     tasks = [record for record in records if isinstance(record, Task)]
     renderer = load_renderer(policies.base(chosen, settings, tasks))
     made = curate(records, chosen.curate.rules, lambda task: longest(renderer, task))

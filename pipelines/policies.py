@@ -43,7 +43,7 @@ def export(model: HfPolicy, like: Path, folder: Path) -> str:
     """Writes the policy's weights to `folder`, whole or not at all; returns their digest."""
     temporary = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(temporary, ignore_errors=True)
-    shutil.copytree(like, temporary, ignore=shutil.ignore_patterns("*.safetensors"))
+    shutil.copytree(like, temporary, ignore=shutil.ignore_patterns("*.safetensors*"))
     model.model.save_pretrained(temporary)
     shutil.rmtree(folder, ignore_errors=True)
     temporary.rename(folder)

@@ -1,7 +1,9 @@
 """Stage register: the trained policy becomes a registered version with its lineage."""
 
+import csv
 import json
 import subprocess
+from pathlib import Path
 
 from envace.artifacts import sha256_of, write_atomically
 from envace.registry.models import Registry
@@ -23,7 +25,8 @@ def main() -> str:
     chosen, settings = params.load(), Settings.load()
     stored = put(paths.GRPO, paths.STORE)
     registry = Registry(settings.tracking_uri, chosen.register_.name)
-    version = registry.register(stored, lineage(chosen), {"seed": str(chosen.seed)})
+    seed = {"seed": str(chosen.seed)}
+    version = registry.register(stored, lineage(chosen), seed, final(paths.TRAIN_CURVE))
     registry.set_alias(CHALLENGER, version.number)
     record = Registered(
         name=registry.name,
@@ -47,6 +50,13 @@ def lineage(chosen: params.Params) -> dict[str, str]:
         "base": json.dumps(values["policy"]["base"]),
         "commit": commit(),
     }
+
+
+def final(curve: Path) -> dict[str, float]:
+    """The metrics of the last step of a training curve, none without one."""
+    rows = list(csv.DictReader(curve.read_text("utf-8").splitlines())) if curve.exists() else []
+    last = rows[-1] if rows else {}
+    return {name: float(cell) for name, cell in last.items() if cell and name != "step"}
 
 
 def commit() -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from envace.artifacts import Cache
 from envace.config import Config
+from pipelines import stage
 
 QUIET = {
     "DO_NOT_TRACK": "1",
@@ -52,5 +53,5 @@ class Settings(Config):
         )
 
     def sources(self) -> Cache:
-        """The cache of source URIs."""
-        return Cache(self.cache, s3_endpoint=self.s3_endpoint)
+        """The cache of source URIs; it says what it fetches."""
+        return Cache(self.cache, s3_endpoint=self.s3_endpoint, progress=stage.Fetching())

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -82,6 +83,21 @@ def code_of(name: str, dvc_yaml: Path = DVC_YAML) -> str:
     return fingerprint(
         *((file.relative_to(root).as_posix(), sha256_of(file)) for file in sorted(files))
     )
+
+
+class Fetching:
+    """Says which file is fetched, and now and then how far that is; for `Cache.progress`."""
+
+    def __init__(self) -> None:
+        self._spoke: dict[str, float] = {}
+
+    def __call__(self, uri: str, done: int, total: int | None) -> None:
+        now = time.monotonic()
+        if now - self._spoke.get(uri, -math.inf) < QUIET_SECONDS:
+            return
+        self._spoke[uri] = now
+        far = f", {done >> 20:,} of {total >> 20:,} MiB" if done and total else ""
+        say(f"fetching {uri}{far}")
 
 
 class Bar:

@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
-from envace.registry.models import CHAMPION, Registry, Version
+from envace.registry.models import CHAMPION, Registry
 from envace.registry.promote import Promotion
 from pipelines import paths, stage
 from pipelines.records import Registered, Scores
@@ -20,26 +20,32 @@ def show(console: Console) -> None:
     console.print(table)
     record = stage.read(paths.VERSION, Registered, "register")
     decision = stage.read(paths.DECISION, Promotion, "promote")
-    champion = Registry(Settings.load().tracking_uri, record.name).alias(CHAMPION)
+    registry = Registry(Settings.load().tracking_uri, record.name)
     for line in (
         f"{record.name} version {record.version} ({record.digest[:12]}): {decision.verdict}",
-        standing(decision, champion),
+        standing(decision, registry),
         *(f"  {page}" for page in (paths.EVALUATION_PAGE, paths.DECISION_PAGE)),
         f"  {paths.DATA_DOCS / 'index.html'}",
     ):
         console.print(line, highlight=False, soft_wrap=True)
 
 
-def standing(decision: Promotion, champion: Version | None) -> str:
+def standing(decision: Promotion, registry: Registry) -> str:
     """Which version the registry calls the champion, and whether the decision left it so."""
-    expected = decision.version if decision.promoted else decision.previous
-    found = f"{CHAMPION} is version {champion.number}" if champion else f"there is no {CHAMPION}"
-    same = expected == (champion and champion.number)
-    if same and not (decision.promoted and champion and champion.digest != decision.digest):
-        return found
-    left = f"version {expected}" if expected else "none"
+    left = decision.version if decision.promoted else decision.previous
+    if not registry.written_since(paths.DECISION):
+        return _named(left)
+    champion = registry.alias(CHAMPION)
+    found = champion.number if champion else None
+    other = decision.promoted and champion and champion.digest != decision.digest
+    if found == left and not other:
+        return _named(found)
     return (
-        f"{found}, but the decision on version {decision.version} left {left}: somebody moved the "
-        "alias, or the registry is another one; 'dvc repro -f -s register evaluate promote' "
-        "decides anew."
+        f"{_named(found)}, but after the decision on version {decision.version} "
+        f"{_named(left)}: somebody moved the alias, or this is another registry; "
+        "'dvc repro -f -s register evaluate promote' decides anew."
     )
+
+
+def _named(number: int | None) -> str:
+    return f"{CHAMPION} is version {number}" if number else f"no version is {CHAMPION}"

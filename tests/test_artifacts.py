@@ -115,7 +115,7 @@ def test_what_is_fetched_is_told_before_its_first_byte_and_to_its_end(
     web: Web, tmp_path: Path
 ) -> None:
     told: list[tuple[str, int, int | None]] = []
-    cache = Cache(tmp_path, progress=lambda *how_far: told.append(how_far))
+    cache = Cache(tmp_path, progress=lambda uri, done, total: told.append((uri, done, total)))
     cache.fetch(uri := f"{web.url}/a.bin", SHA)
     assert (told[0], told[-1]) == ((uri, 0, None), (uri, 3_000_000, 3_000_000))
     told.clear()

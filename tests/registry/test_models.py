@@ -92,6 +92,17 @@ def test_a_version_that_somebody_else_registered_is_not_trusted(registry, uri, t
         registry.version(1)
 
 
+def test_a_local_registry_tells_whether_it_was_written_since_a_file_was(uri, registry, tmp_path):
+    registry.register(store(tmp_path, b"1"), {})
+    file = tmp_path / "decision.json"
+    file.touch()
+    assert not registry.written_since(file)
+    registry.set_alias("champion", 1)
+    assert registry.written_since(file)
+    assert registry.written_since(tmp_path / "gone.json")
+    assert Registry("http://127.0.0.1:9", "model").written_since(file)
+
+
 def test_a_file_store_and_a_bad_name_are_refused_in_one_sentence(tmp_path):
     with pytest.raises(RegistryError, match="refused 'model'"):
         Registry(f"file://{tmp_path}/mlruns", "model").alias("champion")

@@ -11,11 +11,11 @@ from envace.rehearsal.protocol import (
     check,
     format_calls,
     format_result,
-    is_refusal,
     parse_act,
     parse_rehearse,
     refuse,
 )
+from envace.tasks.label import is_refusal
 
 FIND = Call(name="find_order", arguments={"order": 7})
 CANCEL = Call(name="cancel_order", arguments={"order": 7, "reason": "late"})

@@ -189,3 +189,7 @@ def test_a_reply_has_whole_words_only() -> None:
     check = ReplyHas(any_of=("O-482",))
     assert holds(check, [replied("Order o-482 is sent.")])
     assert not holds(check, [replied("Order O-4821 is sent.")])
+
+
+def test_a_question_mark_is_found_wherever_it_stands() -> None:
+    assert holds(ReplyHas(any_of=("?",)), [replied("Which one?")])

@@ -50,7 +50,9 @@ def test_the_labels_of_a_client_change_nothing():
         ({"rehearsals": 1, "memory": "plan"}, "exclude each other"),
     ],
 )
-def test_what_cannot_be_honoured_is_refused_in_one_sentence(fields, sentence):
+def test_what_cannot_be_honoured_is_refused_in_one_sentence(
+    fields: dict[str, object], sentence: str
+):
     with pytest.raises(BadRequest) as caught:
         read(**fields)
     assert sentence in str(caught.value)
@@ -69,7 +71,7 @@ def test_what_cannot_be_honoured_is_refused_in_one_sentence(fields, sentence):
         (b"[]", "the body is []"),
     ],
 )
-def test_a_body_that_is_not_plain_json_is_refused(body, sentence):
+def test_a_body_that_is_not_plain_json_is_refused(body: bytes, sentence: str):
     with pytest.raises(BadRequest, match="body") as caught:
         read_request(body)
     assert sentence in str(caught.value)

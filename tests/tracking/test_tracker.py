@@ -16,8 +16,8 @@ class ListSink:
     def log(self, row: Row) -> None:
         self.rows.append(row)
 
-    def close(self) -> None:
-        self.closed = True
+    def close(self, failed: bool = False) -> None:
+        self.closed, self.failed = True, failed
         if self.fails:
             raise OSError("disk full")
 
@@ -39,6 +39,13 @@ def test_one_sink_that_cannot_close_does_not_keep_the_others_open():
     with pytest.raises(OSError, match="disk full"):
         Tracker([good, bad]).close()
     assert good.closed
+
+
+def test_the_sinks_of_a_run_that_broke_off_are_closed_and_told_so():
+    sink = ListSink()
+    with pytest.raises(KeyboardInterrupt), Tracker([sink]):
+        raise KeyboardInterrupt
+    assert (sink.closed, sink.failed) == (True, True)
 
 
 def test_a_curve_has_a_column_a_metric_and_an_empty_cell_where_a_step_lacks_it(tmp_path):

@@ -105,8 +105,8 @@ def test_a_hash_that_is_none_is_refused_before_anything_is_fetched(sha256: str) 
     sentence = r"base\.(files\.0\.)?sha256 is '.*': string should match pattern"
     with pytest.raises(ConfigError, match=sentence):
         gguf.Config.read({"uri": "file:///x", "sha256": sha256}, "base")
+    files = [{"path": "config.json", "sha256": sha256}]
     with pytest.raises(ConfigError, match=sentence):
-        files = [{"path": "config.json", "sha256": sha256}]
         hub.Config.read({"uri": "file:///x", "files": files}, "base")
 
 

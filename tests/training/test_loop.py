@@ -16,7 +16,7 @@ from envace.grpo.update import Learner
 from envace.inference.backends.hf import HfPolicy
 from envace.inference.chat import ChatML
 from envace.rehearsal.act import Actor, Budget
-from envace.rewards.reward import Valid
+from envace.rewards.reward import Missing, Valid
 from envace.rollout.play import Rules
 from envace.tasks.task import Task
 from envace.training.checkpoint import Checkpoints
@@ -27,6 +27,16 @@ New = Callable[[], Learner]
 Flat = Callable[[Learner], Tensor]
 NewRun = Callable[..., Run]
 Tasks = tuple[Task, ...]
+
+
+class Silent:
+    """Cannot score anything."""
+
+    async def score(self, task: Task, episode: Episode) -> Missing:
+        return Missing("no judge")
+
+    def goes_on(self, task: Task, rounds: object) -> bool:
+        return False
 
 
 class Parity:
@@ -104,6 +114,12 @@ def test_a_run_that_is_at_its_last_step_trains_nothing_more(new_run: NewRun, tas
     run = new_run()
     run.checkpoints.save(run.learner, 2, steps=9)
     assert list(train(replace(run, schedule=Schedule(steps=2)), tasks)) == []
+
+
+def test_a_step_without_any_reward_stops_the_run(new_run: NewRun, tasks: Tasks) -> None:
+    run = replace(new_run(), reward=Silent())
+    with pytest.raises(TrainingError, match="no reward of step 1 could be had: those of its 4 ep"):
+        next(train(run, tasks))
 
 
 def test_an_empty_set_is_refused(new_run: NewRun) -> None:

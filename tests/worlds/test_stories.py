@@ -145,8 +145,9 @@ def _poor(rows: int) -> World:
     one = Subject("1", "row 1", "it", "", Call(name="find", arguments={}), "", ())
     wish = Wish(one, Call(name="do", arguments={}), ("Do it.",), "Done.", "Done")
     table = {str(number): {"n": 0} for number in range(1, rows + 1)}
-    wishes = (lambda rng, state, granted: wish,)
-    domain = Domain(lambda rng: table, lambda key, state: one, ("?",), wishes)
+    domain = Domain(
+        lambda rng: table, lambda key, state: one, ("?",), (lambda rng, state, granted: wish,)
+    )
     return World("poor", "", (), stories(domain))
 
 

@@ -114,12 +114,28 @@ class Registry:
             )
         return found
 
+    def written_since(self, file: Path) -> bool:
+        """May anything have been written here after `file` was? Only of a local database can it be
+        told that nothing was; that is quick, where asking MLflow takes seconds."""
+        try:
+            return not self._database or (
+                self._database.stat().st_mtime_ns > file.stat().st_mtime_ns
+            )
+        except FileNotFoundError:
+            return True
+
+    @property
+    def _database(self) -> Path | None:
+        """The file that MLflow keeps everything in, if it does."""
+        local = self._uri.startswith("sqlite:///")
+        return Path(urlsplit(self._uri).path[1:]) if local else None
+
     @cached_property
     def _client(self) -> "MlflowClient":
         from mlflow.tracking import MlflowClient
 
-        if self._uri.startswith("sqlite:///"):
-            Path(urlsplit(self._uri).path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        if self._database:
+            self._database.parent.mkdir(parents=True, exist_ok=True)
         return MlflowClient(self._uri, self._uri)
 
     def _ensure_name(self) -> None:

@@ -14,8 +14,9 @@ from envace.episode import Fault, Message, Role, Sequence, Source, Span, Tool, T
 from envace.inference.chat import ChatML, signature
 from envace.inference.policy import Policy, Request
 from envace.rehearsal.prompts import prompt
-from envace.rehearsal.protocol import check, format_calls, is_refusal, parse_act
+from envace.rehearsal.protocol import check, format_calls, parse_act
 from envace.strict_json import loads
+from envace.tasks.label import is_refusal
 
 
 class Budget(Config):

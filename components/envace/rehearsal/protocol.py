@@ -7,14 +7,13 @@ whitelist, argument schema (the paper's prompt leaves these to the policy).
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from envace.episode import Call, Fault, Observation, Tool
 from envace.strict_json import dumps, loads
-from envace.tasks.label import CHECK_CODES
 from envace.tasks.validate import arguments_errors
 
 _THINK = re.compile(r"^\s*<think>(.*?)</think>", re.DOTALL)
@@ -87,12 +86,6 @@ def refuse(code: str, message: str, errors: list[str]) -> Observation:
     """An error object in the protocol's form."""
     error: JsonValue = {"code": code, "message": message, "details": {"errors": [*errors]}}
     return Observation({"error": error}, code=code)
-
-
-def is_refusal(content: JsonValue) -> bool:
-    """Is it the error object of one of the protocol's checks?"""
-    error = content.get("error") if isinstance(content, Mapping) else None
-    return isinstance(error, Mapping) and error.get("code") in CHECK_CODES
 
 
 def format_calls(calls: Sequence[Call]) -> str:

@@ -24,8 +24,9 @@ from envace.inference.chat import ChatML, signature
 from envace.inference.policy import Policy, Request, seed_for
 from envace.rehearsal.act import Budget, written
 from envace.rehearsal.prompts import prompt
-from envace.rehearsal.protocol import check, format_result, is_refusal, parse_rehearse
+from envace.rehearsal.protocol import check, format_result, parse_rehearse
 from envace.strict_json import dumps, loads
+from envace.tasks.label import is_refusal
 
 
 @dataclass(frozen=True)

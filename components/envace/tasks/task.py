@@ -45,8 +45,8 @@ class ObservationHas(Record):
 
 def says(reply: str, text: str) -> bool:
     """Does `reply` contain `text` as whole words, letter case aside? `O-482` is not in `O-4821`."""
-    whole = rf"(?<!\w){re.escape(text)}(?!\w)"
-    return re.search(whole, reply, re.IGNORECASE) is not None
+    before, after = r"(?<!\w)" * text[:1].isalnum(), r"(?!\w)" * text[-1:].isalnum()
+    return re.search(before + re.escape(text) + after, reply, re.IGNORECASE) is not None
 
 
 Check = Annotated[CallMade | OnlyCalls | ReplyHas | ObservationHas, Field(discriminator="kind")]

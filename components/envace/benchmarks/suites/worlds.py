@@ -1,7 +1,8 @@
 """Worlds: the agent acts in executable worlds that training never saw.
 
 Dataset: seeded scenarios of `envace.worlds`. Split: held-out seeds of every domain, among them the
-held-out domain. Metric: success = final state is the goal state and the replies hold the facts.
+held-out domain. Metric: success = the final state is the goal state, the replies hold the facts,
+and the look-ups and the refused calls that they rest on were really made.
 Pattern: one committed episode a scenario, after N private rehearsals of each user message.
 Source: this project.
 """
