@@ -58,7 +58,7 @@ def test_a_version_is_registered_with_its_lineage(checkout: Path) -> None:
     version = read(checkout / "reports/version.json")
     assert version["version"] == 1
     assert (checkout / "state/store" / str(version["digest"]) / "model.safetensors").is_file()
-    assert {"data", "params", "base", "commit", "profile"} <= set(version["lineage"])
+    assert {"data", "params", "base", "commit", "profile"} == set(version["lineage"])
 
 
 def test_every_policy_is_evaluated_by_real_execution(checkout: Path) -> None:
@@ -79,6 +79,8 @@ def test_the_page_and_the_decision_are_there(checkout: Path) -> None:
     decision = read(checkout / "reports/decision.json")
     ledger = (checkout / "state/decisions.jsonl").read_text("utf-8").splitlines()
     assert [json.loads(line)["verdict"] for line in ledger] == [decision["verdict"]]
+    assert decision["reference"]["name"] == "warmstart"
+    assert decision["digest"] == read(checkout / "reports/version.json")["digest"]
 
 
 def test_metrics_are_shown_by_dvc(checkout: Path) -> None:
@@ -102,6 +104,13 @@ def test_a_changed_rule_runs_the_gate_alone_and_what_passes_it_answers(checkout:
     told = run(checkout, "pipelines.cli", "chat", "--rehearsals", "1", said="Cancel order O-353.\n")
     assert told.returncode == 0, told.stderr
     assert "envace-ci version 1 in retail, N=1." in told.stdout
+
+
+def test_a_state_that_was_lost_is_registered_again(checkout: Path) -> None:
+    kept = (checkout / "state").rename(checkout / "kept")
+    planned = run(checkout, "dvc", "repro", "--dry").stdout
+    kept.rename(checkout / "state")
+    assert [name for name in STAGES if f"Running stage '{name}'" in planned] == ["register"]
 
 
 def test_a_stage_that_fails_says_one_sentence_and_leaves_nothing_to_trust(checkout: Path) -> None:

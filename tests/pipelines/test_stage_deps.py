@@ -1,11 +1,13 @@
 """The deps of a stage in dvc.yaml name the code that decides what it makes."""
 
 from pathlib import Path
+from typing import Any
 
 import grimp
 import pytest
 
 from pipelines.dag import stages
+from pipelines.register import MAKES, MARK
 from pipelines.yaml12 import read_yaml
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +22,7 @@ PLUMBING = {
     "envace.tracking.tracker",
     "pipelines.params",
     "pipelines.paths",
+    "pipelines.records",
     "pipelines.settings",
     "pipelines.stage",
 }
@@ -51,6 +54,29 @@ def test_deps_of_a_stage_exist_or_are_made_by_another(stage: str) -> None:
     made = [Path(next(iter(e)) if isinstance(e, dict) else e) for e in entries]
     for dep in map(Path, everything[stage]["deps"]):
         assert (ROOT / dep).exists() or any(dep.is_relative_to(out) for out in made), dep
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_that_speaks_to_the_registry_is_never_replayed(
+    stage: str, graph: grimp.ImportGraph
+) -> None:
+    """DVC's run cache would restore what it wrote down, but not what it did to the registry."""
+    if "envace.registry.models" in _closure(f"pipelines.{stage}", graph):
+        assert all(options.get("persist") for options in _outs(stage).values())
+
+
+def test_register_has_an_out_in_the_state_so_that_its_loss_is_noticed() -> None:
+    assert _outs("register")[str(MARK)] == {"cache": False, "persist": True}
+
+
+def test_register_depends_on_the_parameters_that_make_the_weights() -> None:
+    assert set(MAKES) < set(read_yaml(ROOT / "dvc.yaml")["stages"]["register"]["params"])
+
+
+def _outs(stage: str) -> dict[str, dict[str, Any]]:
+    made = read_yaml(ROOT / "dvc.yaml")["stages"][stage]
+    entries = [entry for key in ("outs", "metrics", "plots") for entry in made.get(key, ())]
+    return {k: v for e in entries for k, v in (e.items() if isinstance(e, dict) else [(e, {})])}
 
 
 def _closure(module: str, graph: grimp.ImportGraph) -> set[str]:

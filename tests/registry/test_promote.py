@@ -92,7 +92,7 @@ def test_what_did_not_pass_leaves_a_line_and_the_alias_alone(ledger):
 
 def test_a_champion_that_changed_since_the_comparison_stops_the_promotion(ledger):
     registry = MemoryRegistry(champion=3)
-    said = r"champion is version 3 \(digest3\), but version 2 .* the champion digest1; run 'dvc repro -f"
+    said = r"champion is version 3 \(digest3\), but version 2 .* digest1; run 'dvc repro -f -s eval"
     with pytest.raises(RegistryError, match=said):
         promote(registry, version(2), decision(), champion(1), ledger)
     assert registry.champion == 3
@@ -101,7 +101,7 @@ def test_a_champion_that_changed_since_the_comparison_stops_the_promotion(ledger
 
 def test_a_comparison_with_the_warm_start_does_not_count_once_there_is_a_champion(ledger):
     registry = MemoryRegistry(champion=3)
-    with pytest.raises(RegistryError, match="champion is version 3 .* the warmstart digest0"):
+    with pytest.raises(RegistryError, match=r"champion is version 3 .* the warmstart digest0"):
         promote(registry, version(2), decision(), FIRST, ledger)
     assert registry.champion == 3
 

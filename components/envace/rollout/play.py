@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from pydantic import Field
+
 from envace.config import Config
 from envace.environment import Environment
 from envace.episode import Episode, Fault, Message, Observation, Sequence, Step, Tool, Turn
@@ -25,9 +27,9 @@ Rounds = tuple[tuple[Step, ...], ...]
 class Rules(Config):
     """When an episode ends."""
 
-    max_steps: int = 30
+    max_steps: int = Field(default=30, gt=0)
     """Most ACT outputs for one user message."""
-    max_calls: int = 20
+    max_calls: int = Field(default=20, gt=0)
     """Most calls in one ACT output."""
     on_fault: Literal["end", "tell"] = "end"
     """A malformed output ends the episode (the paper), or is told to the policy, which goes on."""

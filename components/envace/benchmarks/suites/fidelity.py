@@ -36,6 +36,11 @@ class Config(BaseConfig):
     budget: Budget = Budget()
     """How much the policy may write; its own temperature is not used."""
 
+    @property
+    def first_mode(self) -> str:
+        """The mode that every policy is run in, by its name in reports."""
+        return f"T={self.temperature}" if self.temperature else "greedy"
+
 
 def build(config: Config, recordings: Recordings, seed: int) -> "Fidelity":
     """The suite over the held-out recordings.
@@ -88,7 +93,7 @@ class Fidelity:
                 suite="fidelity",
                 policy=candidate.name,
                 digest=candidate.digest,
-                mode=f"T={self._config.temperature}" if self._config.temperature else "greedy",
+                mode=self._config.first_mode,
                 seed=self._seed,
                 n_expected=len(self._items),
                 trials=trials,

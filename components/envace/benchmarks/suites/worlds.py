@@ -49,6 +49,15 @@ class Config(BaseConfig):
     rules: Rules = Rules()
     """When an episode ends."""
 
+    def mode(self, attempts: int) -> str:
+        """The name of a mode in reports."""
+        return f"N={attempts}" + (f" T={self.temperature}" if self.temperature else "")
+
+    @property
+    def first_mode(self) -> str:
+        """The mode that every policy is run in."""
+        return self.mode(self.attempts[0])
+
 
 def build(config: Config, recordings: Recordings, seed: int) -> "Worlds":
     """The suite; its scenarios are its own, not recordings."""
@@ -87,10 +96,6 @@ class Worlds:
     def _modes(self, thorough: bool) -> tuple[int, ...]:
         return self._config.attempts if thorough else self._config.attempts[:1]
 
-    def _mode(self, attempts: int) -> str:
-        heat = self._config.temperature
-        return f"N={attempts}" + (f" T={heat}" if heat else "")
-
     def run(
         self, candidate: Candidate, thorough: bool, done: Callable[[], None]
     ) -> tuple[Report, ...]:
@@ -100,7 +105,7 @@ class Worlds:
                 suite="worlds",
                 policy=candidate.name,
                 digest=candidate.digest,
-                mode=self._mode(attempts),
+                mode=self._config.mode(attempts),
                 seed=self._seed,
                 n_expected=len(self._chosen(attempts)),
                 trials=asyncio.run(self._trials(candidate, attempts, done)),

@@ -9,6 +9,8 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from pydantic import Field
+
 from envace.config import Config as BaseConfig
 from envace.inference.policy import Completion, Request
 
@@ -21,9 +23,9 @@ class Config(BaseConfig):
 
     dtype: Literal["float32", "bfloat16"] = "bfloat16"
     """Number format of the weights in memory. Training in bfloat16 loses small updates."""
-    max_batch: int = 32
+    max_batch: int = Field(default=32, gt=0)
     """Most requests decoded together."""
-    device: str = "cpu"
+    device: str = Field(default="cpu", pattern=r"^(cpu|cuda|mps|xpu)(:\d+)?$")
     """Torch device that holds the model."""
 
 
