@@ -1,6 +1,6 @@
 """Stage curate: recorded conversations from the sources → train and held-out tasks."""
 
-from envace.artifacts import write_atomically
+from envace.files import write_atomically
 from envace.inference.chat import ChatML, load_renderer
 from envace.rehearsal.act import demonstrate as acted
 from envace.rehearsal.rehearse import demonstrate as rehearsed

@@ -8,10 +8,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from envace.artifacts import digest_of, write_atomically
 from envace.benchmarks.benchmark import Candidate, Recordings
 from envace.benchmarks.page import write_page
 from envace.benchmarks.report import Report
+from envace.files import digest_of, write_atomically
 from envace.inference.chat import load_renderer
 from envace.registry.models import CHAMPION, Registry, Version
 from envace.registry.store import verify

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from envace.artifacts import digest_of, sha256_of
+from envace.files import digest_of, sha256_of
 from envace.inference.backends.hf import HfPolicy
 from envace.inference.backends.hf import build as build_policy
 from envace.inference.chat import load_renderer

@@ -7,9 +7,9 @@ that the candidate was trained from.
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from envace.artifacts import write_atomically
 from envace.benchmarks.report import Report
 from envace.errors import BenchmarkError, RegistryError
+from envace.files import write_atomically
 from envace.registry.gate import Outcome, decide
 from envace.registry.models import CHAMPION, Registry, Version
 from envace.registry.promote import Ledger, Reference, decision_json, decision_page, promote

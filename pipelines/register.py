@@ -5,7 +5,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from envace.artifacts import sha256_of, write_atomically
+from envace.files import sha256_of, write_atomically
 from envace.registry.models import Registry
 from envace.registry.store import put
 from pipelines import params, paths, stage

@@ -20,8 +20,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from envace.artifacts import sha256_of
 from envace.errors import EnvaceError
+from envace.files import sha256_of
 from pipelines.yaml12 import read_yaml
 
 DVC_YAML = Path("dvc.yaml")

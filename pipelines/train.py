@@ -1,6 +1,6 @@
 """Stage train: role-wise GRPO on the policy's own rehearsed responses."""
 
-from envace.artifacts import digest_of, sha256_of
+from envace.files import digest_of, sha256_of
 from envace.grpo.update import learner_of
 from envace.inference.chat import load_renderer
 from envace.rehearsal.act import Actor

@@ -2,8 +2,8 @@
 
 import json
 
-from envace.artifacts import write_atomically
 from envace.errors import TaskError
+from envace.files import write_atomically
 from envace.tasks.expectations import validate
 from envace.tasks.store import read_tasks
 from pipelines import paths

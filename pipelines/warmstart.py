@@ -1,6 +1,6 @@
 """Stage warmstart: the base policy imitates the recordings in both roles."""
 
-from envace.artifacts import sha256_of
+from envace.files import sha256_of
 from envace.grpo.update import learner_of
 from envace.inference.chat import load_renderer
 from envace.tasks.store import read_tasks

@@ -15,8 +15,9 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from envace.artifacts import Cache, digest_of, parse, replace_folder, sha256_of, write_atomically
+from envace.artifacts import Cache, parse
 from envace.errors import ConfigError, HashMismatch, SourceUnreachable
+from envace.files import digest_of, replace_folder, sha256_of, write_atomically
 
 BODY = b"0123456789" * 300_000
 SHA = hashlib.sha256(BODY).hexdigest()

@@ -5,14 +5,12 @@ are interchangeable, and no transport has to be trusted. Nothing that was fetche
 """
 
 import fcntl
-import hashlib
 import logging
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import uuid
 import zipfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +24,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from envace.errors import ConfigError, HashMismatch, SourceUnreachable
+from envace.files import sha256_of
 
 log = logging.getLogger(__name__)
 
@@ -65,40 +64,6 @@ def parse(uri: str) -> tuple[str, Mapping[str, str]]:
     if found is None or climbs or _basename(uri) in ("", ".."):
         raise ConfigError(f"'{uri}' is malformed; expected {FORMS[scheme]}.")
     return scheme, found.groupdict()
-
-
-def sha256_of(path: Path) -> str:
-    """The sha256 of a file, in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def digest_of(folder: Path) -> str:
-    """The content hash of a folder: sha256 over the sorted (path, sha256) pairs of its files."""
-    files = {f.relative_to(folder).as_posix(): f for f in folder.rglob("*") if f.is_file()}
-    pairs = [f"{name}\0{sha256_of(files[name])}\n" for name in sorted(files)]
-    return hashlib.sha256("".join(pairs).encode()).hexdigest()
-
-
-def write_atomically(path: Path, data: bytes | str) -> None:
-    """Writes the whole file or nothing, making its folder if need be."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temp = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        temp.write_bytes(data.encode() if isinstance(data, str) else data)
-        temp.replace(path)
-    finally:
-        temp.unlink(missing_ok=True)
-
-
-def replace_folder(temp: Path, target: Path) -> None:
-    """Moves `temp` to `target` on the same file system; an older `target` goes once it is there."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    old = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-    if target.exists():
-        target.replace(old)
-    temp.replace(target)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 @dataclass(frozen=True)

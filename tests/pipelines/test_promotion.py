@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from envace.artifacts import digest_of
 from envace.benchmarks.report import Report, Trial
 from envace.errors import BenchmarkError, RegistryError
+from envace.files import digest_of
 from envace.registry.gate import Verdict
 from envace.registry.models import CHAMPION, Registry, Version
 from envace.registry.promote import Promotion, Reference

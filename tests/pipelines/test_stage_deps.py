@@ -16,6 +16,7 @@ PLUMBING = {
     "envace.artifacts",
     "envace.config",
     "envace.errors",
+    "envace.files",
     "envace.plugins",
     "envace.tracking.sinks.jsonl",
     "envace.tracking.sinks.mlflow",

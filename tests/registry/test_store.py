@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from envace.artifacts import digest_of
 from envace.errors import RegistryError
+from envace.files import digest_of
 from envace.registry.store import put, verify
 
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from envace.artifacts import Cache, sha256_of
+from envace.artifacts import Cache
 from envace.episode import Call, Message
 from envace.errors import HashMismatch, TaskError
+from envace.files import sha256_of
 from envace.tasks.source import Rejected
 from envace.tasks.sources.tau2_gold import Config, build, tasks
 from envace.tasks.task import Task

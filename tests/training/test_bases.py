@@ -8,9 +8,10 @@ import torch
 from gguf import GGUFWriter
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from envace.artifacts import Cache, digest_of, sha256_of
+from envace.artifacts import Cache
 from envace.episode import Call, Message, Tool
 from envace.errors import ConfigError, PolicyError, SourceUnreachable, TaskError
+from envace.files import digest_of, sha256_of
 from envace.tasks.task import Task
 from envace.training.bases import gguf, hub, scratch
 

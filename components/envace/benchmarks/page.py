@@ -13,11 +13,11 @@ from itertools import groupby
 from pathlib import Path
 from string import Template
 
-from envace.artifacts import write_atomically
 from envace.benchmarks.report import Report, Trial
 from envace.benchmarks.stats import wilson
 from envace.episode import Message
 from envace.errors import BenchmarkError
+from envace.files import write_atomically
 
 MARKS = {"pass": "pass", "fail": "fail", "infra": "not run"}
 TICKS = (0, 25, 50, 75, 100)

@@ -7,16 +7,15 @@ that a later training run may write in place.
 """
 
 import hashlib
-import os
 import shutil
 import uuid
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from envace.artifacts import digest_of, sha256_of
 from envace.episode import Record
 from envace.errors import RegistryError
+from envace.files import digest_of, sha256_of, sync
 
 _MANIFEST = "manifest.json"
 _READ_ONLY = 0o444
@@ -102,7 +101,7 @@ def _read_manifest(path: Path) -> tuple[StoredFile, ...]:
 
 
 def _digest(files: tuple[StoredFile, ...]) -> str:
-    """What `artifacts.digest_of` gives for a folder with these files."""
+    """What `files.digest_of` gives for a folder with these files."""
     pairs = sorted((file.name, file.sha256) for file in files)
     return hashlib.sha256("".join(f"{n}\0{h}\n" for n, h in pairs).encode()).hexdigest()
 
@@ -138,8 +137,8 @@ def _copy(folder: Path, files: tuple[StoredFile, ...], temp: Path) -> None:
     for path in sorted(temp.rglob("*"), reverse=True):
         if path.is_file():
             path.chmod(_READ_ONLY)
-        _sync(path)
-    _sync(temp)
+        sync(path)
+    sync(temp)
 
 
 def _rename(temp: Path, target: Path) -> None:
@@ -149,15 +148,7 @@ def _rename(temp: Path, target: Path) -> None:
     except OSError:
         if not target.exists():
             raise
-    _sync(target.parent)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync(target.parent)
 
 
 def _advice(path: Path) -> str:

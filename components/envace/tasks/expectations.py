@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from envace.artifacts import replace_folder
+from envace.files import replace_folder
 from envace.tasks.dedupe import content_hash
 from envace.tasks.task import Task
 

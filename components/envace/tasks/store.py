@@ -7,8 +7,8 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from envace.artifacts import write_atomically
 from envace.errors import TaskError
+from envace.files import write_atomically
 from envace.strict_json import loads
 from envace.tasks.source import Rejected
 from envace.tasks.task import Task

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
-from envace.artifacts import write_atomically
+from envace.files import write_atomically
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(/[A-Za-z0-9_.=-]+)+")
 

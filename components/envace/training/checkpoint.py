@@ -8,7 +8,6 @@ where `dvc repro` cannot delete it.
 
 import json
 import logging
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_model, save_model
 
-from envace.artifacts import sha256_of
+from envace.files import sha256_of, sync
 from envace.grpo.update import Learner
 
 _log = logging.getLogger(__name__)
@@ -45,7 +44,7 @@ class Checkpoints:
         hashes = {path.name: sha256_of(path) for path in sorted(temporary.iterdir())}
         (temporary / "manifest.json").write_text(json.dumps({"step": step, "files": hashes}))
         for path in temporary.iterdir():
-            _sync(path)
+            sync(path)
         shutil.rmtree(target, ignore_errors=True)
         temporary.rename(target)
         for other in self._all():
@@ -84,11 +83,3 @@ def _sound(path: Path) -> int | None:
         return int(manifest["step"]) if whole else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -23,9 +23,10 @@ from typing import Literal
 from pydantic import Field, JsonValue, ValidationError
 
 from envace import config
-from envace.artifacts import SHA256, Cache, sha256_of, write_atomically
+from envace.artifacts import SHA256, Cache
 from envace.episode import Call, Message, Record, Tool
 from envace.errors import HashMismatch, TaskError
+from envace.files import sha256_of, write_atomically
 from envace.strict_json import dumps, loads
 from envace.tasks.label import checklists
 from envace.tasks.source import Rejected, Source

@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 
 from envace import config
-from envace.artifacts import write_atomically
+from envace.files import write_atomically
 from envace.tracking.tracker import Row
 
 

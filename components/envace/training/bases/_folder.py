@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from envace.artifacts import replace_folder
+from envace.files import replace_folder
 
 
 @contextmanager
