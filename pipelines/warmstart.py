@@ -18,8 +18,8 @@ def main() -> str:
     folder = policies.base(chosen, settings, tasks)
     policy, renderer = policies.policy(chosen, folder), load_renderer(folder)
     learner = learner_of(policy.model, schedule.learning_rate, chosen.warmstart.update)
-    share, seed = schedule.recorded_share, chosen.seed
-    imitated = [demonstrate(renderer, task, share, seed) for task in tasks]
+    seed = chosen.seed
+    imitated = [demonstrate(renderer, task, schedule, seed) for task in tasks]
     own, code = params.plain(chosen.warmstart), stage.code_of("warmstart")
     start = [params.plain(chosen.policy), sha256_of(paths.TRAIN)]
     run = stage.fingerprint("warmstart", seed, own, start, code)

@@ -24,7 +24,7 @@ Chosen = list[Demonstration]
 
 @pytest.fixture(scope="module")
 def demonstrations(renderer: ChatML, tasks: tuple[Task, ...]) -> Chosen:
-    return [demonstrate(renderer, task, 0.5, seed=0) for task in tasks]
+    return [demonstrate(renderer, task, WarmSchedule(), seed=0) for task in tasks]
 
 
 Rows = Iterable[tuple[int, dict[str, float]]]
@@ -35,7 +35,7 @@ def untimed(rows: Rows) -> list[tuple[int, dict[str, float]]]:
 
 
 def test_a_recording_is_imitated_in_both_roles(renderer: ChatML, tasks: tuple[Task, ...]) -> None:
-    acted, rehearsed = demonstrate(renderer, tasks[0], 0.5, seed=0)
+    acted, rehearsed = demonstrate(renderer, tasks[0], WarmSchedule(), seed=0)
     assert (acted.role, acted.outputs) == (Role.ACT, 2)
     assert (rehearsed.role, rehearsed.outputs) == (Role.REHEARSE, 1)
     ids = [token for token, own in zip(rehearsed.ids, rehearsed.trained, strict=True) if own]
@@ -46,8 +46,19 @@ def test_a_recording_is_imitated_in_both_roles(renderer: ChatML, tasks: tuple[Ta
 def test_the_share_decides_whether_recorded_calls_are_shown(
     renderer: ChatML, tasks: tuple[Task, ...], share: float, shown: bool
 ) -> None:
-    _, rehearsed = demonstrate(renderer, tasks[0], share, seed=0)
+    schedule = WarmSchedule(recorded_share=share)
+    _, rehearsed = demonstrate(renderer, tasks[0], schedule, seed=0)
     assert ("-> {" in renderer.decode(rehearsed.ids)) is shown
+
+
+def test_a_share_of_the_tasks_is_imitated_in_the_act_role_alone(
+    renderer: ChatML, tasks: tuple[Task, ...]
+) -> None:
+    schedule = WarmSchedule(rehearsed_share=0.5)
+    many = [tasks[0].model_copy(update={"id": str(number)}) for number in range(200)]
+    counts = [len(demonstrate(renderer, task, schedule, seed=0)) for task in many]
+    assert set(counts) == {1, 2}
+    assert 80 <= counts.count(1) <= 120
 
 
 def test_the_rate_rises_in_a_line_and_falls_in_a_cosine() -> None:

@@ -34,5 +34,7 @@ class WarmSchedule(Config):
     recorded_share: float = Field(default=0.5, ge=0, le=1)
     """Share of tasks whose REHEARSE prompts show the recorded calls, as in training; the rest show
     none, as at test time."""
+    rehearsed_share: float = Field(default=1.0, ge=0, le=1)
+    """Share of the tasks whose calls are imitated in the REHEARSE role; all are in the ACT role."""
     checkpoint_every: int = Field(default=0, ge=0)
     """Updates between two checkpoints; 0 writes none."""

@@ -25,10 +25,13 @@ Demonstration = tuple[episode.Sequence, ...]
 """All recorded outputs of one task in the roles that produce them."""
 
 
-def demonstrate(renderer: ChatML, task: Task, recorded_share: float, seed: int) -> Demonstration:
-    """The ACT sequence of a recording, and one REHEARSE sequence for each of its calls."""
+def demonstrate(renderer: ChatML, task: Task, schedule: WarmSchedule, seed: int) -> Demonstration:
+    """The ACT sequence of a recording and, for a share of them, REHEARSE sequences of its calls."""
     acted = act.demonstrate(renderer, task.system, task.tools, task.conversation)
-    show = random.Random(seed_for(seed, "recorded", task.id)).random() < recorded_share
+    draw = random.Random(seed_for(seed, "demonstrate", task.id))
+    show, rehearsed = draw.random() < schedule.recorded_share, draw.random()
+    if rehearsed >= schedule.rehearsed_share:
+        return (acted,)
     return (acted, *rehearse.demonstrate(renderer, task.tools, task.conversation, show))
 
 

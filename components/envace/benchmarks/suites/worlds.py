@@ -99,19 +99,25 @@ class Worlds:
     def run(
         self, candidate: Candidate, thorough: bool, done: Callable[[], None]
     ) -> tuple[Report, ...]:
-        """One report for each number of private rehearsals."""
-        return tuple(
-            Report(
+        """One report for each number of private rehearsals; all modes are played side by side."""
+        return asyncio.run(self._reports(candidate, self._modes(thorough), done))
+
+    async def _reports(
+        self, candidate: Candidate, modes: tuple[int, ...], done: Callable[[], None]
+    ) -> tuple[Report, ...]:
+        async def one(attempts: int) -> Report:
+            trials = await self._trials(candidate, attempts, done)
+            return Report(
                 suite="worlds",
                 policy=candidate.name,
                 digest=candidate.digest,
                 mode=self._config.mode(attempts),
                 seed=self._seed,
                 n_expected=len(self._chosen(attempts)),
-                trials=asyncio.run(self._trials(candidate, attempts, done)),
+                trials=trials,
             )
-            for attempts in self._modes(thorough)
-        )
+
+        return tuple(await asyncio.gather(*map(one, modes)))
 
     async def _trials(
         self, candidate: Candidate, attempts: int, done: Callable[[], None]
