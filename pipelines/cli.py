@@ -13,6 +13,7 @@ from rich.console import Console
 
 from envace.config import nearest
 from envace.errors import ConfigError, EnvaceError
+from envace.files import write_atomically
 from pipelines import params, settings, stage, summary
 
 app = typer.Typer(
@@ -49,22 +50,24 @@ def demo() -> None:
 
 @app.command(epilog="Example: envace profile ci")
 def profile(name: Annotated[str, typer.Argument(help="Name of a file in profiles/.")]) -> None:
-    """Makes a shipped profile the active params.yaml; the old one is kept beside it."""
-    known = sorted(path.stem for path in PROFILES.glob("*.yaml"))
-    if name not in known:
-        raise ConfigError(f"there is no profile '{name}'; {nearest(name, known)}")
-    source = PROFILES / f"{name}.yaml"
-    params.load(source)
-    kept = params.PARAMS.with_suffix(".yaml.before")
-    if params.PARAMS.exists():
+    """Makes a shipped profile the active params.yaml; one that was edited is kept beside it."""
+    shipped = {path.stem: path.read_bytes() for path in sorted(PROFILES.glob("*.yaml"))}
+    if name not in shipped:
+        raise ConfigError(f"there is no profile '{name}'; {nearest(name, shipped)}")
+    params.load(PROFILES / f"{name}.yaml")
+    said = f"profile: params.yaml is {name} now"
+    if params.PARAMS.exists() and params.PARAMS.read_bytes() not in shipped.values():
+        kept = params.PARAMS.with_suffix(".yaml.before")
         shutil.copyfile(params.PARAMS, kept)
-    temporary = params.PARAMS.with_suffix(".yaml.part")
-    shutil.copyfile(source, temporary)
-    temporary.replace(params.PARAMS)
-    stage.say(f"profile: params.yaml is {name} now; the one before is {kept}")
+        said += f"; the one before had been edited and is {kept}"
+    write_atomically(params.PARAMS, shipped[name])
+    stage.say(said)
 
 
-@app.command(epilog="Example: envace chat --rehearsals 2 --world calendar")
+Alias = Annotated[str | None, typer.Option(help="Registry alias; by default serve.alias.")]
+
+
+@app.command(epilog="Example: envace chat --rehearsals 2 --world calendar --alias challenger")
 def chat(
     rehearsals: Annotated[
         int | None, typer.Option(min=0, help="N; by default serve.attempts.")
@@ -72,22 +75,31 @@ def chat(
     world: Annotated[
         str | None, typer.Option(help="World that answers calls; by default serve.world.")
     ] = None,
+    alias: Alias = None,
 ) -> None:
     """Talks to the promoted policy in the terminal; a seeded world executes its calls."""
     from pipelines import served
 
-    chosen = params.load()
-    asyncio.run(served.talk(chosen, rehearsals, world, Console()))
+    chosen = _with(attempts=rehearsals, world=world, alias=alias)
+    asyncio.run(served.talk(chosen, Console()))
 
 
 @app.command(epilog="Example: envace serve --port 8000")
 def serve(
     port: Annotated[int | None, typer.Option(help="By default serve.port.")] = None,
+    alias: Alias = None,
 ) -> None:
     """Serves the promoted policy as OpenAI-compatible chat completions with tools."""
     from pipelines import served
 
-    served.listen(params.load(), port)
+    served.listen(_with(port=port, alias=alias))
+
+
+def _with(**given: object) -> params.Params:
+    """The active parameters with what the command line says of `serve`."""
+    values = params.plain(params.load())
+    values["serve"] |= {name: value for name, value in given.items() if value is not None}
+    return params.Params.read(values, "options")
 
 
 if __name__ == "__main__":

@@ -27,8 +27,8 @@ def promoted(params: Params) -> tuple[Agent, Identity]:
     version = Registry(Settings.load().tracking_uri, name).alias(alias)
     if version is None:
         raise RegistryError(
-            f"no version of {name} is {alias} yet; run 'envace demo', and read "
-            "reports/decision.md when it ends without a promotion."
+            f"no version of {name} is {alias} yet; run 'envace demo'. If it ended without a "
+            "promotion, reports/decision.md says why, and '--alias challenger' takes the newest."
         )
     verify(version.path)
     policy, renderer = policies.policy(params, version.path), load_renderer(version.path)
@@ -36,20 +36,20 @@ def promoted(params: Params) -> tuple[Agent, Identity]:
     return agent, Identity(model=name, alias=alias, version=version.number, digest=version.digest)
 
 
-def listen(params: Params, port: int | None) -> None:
+def listen(params: Params) -> None:
     """Serves until it is interrupted."""
     agent, identity = promoted(params)
-    host, number = params.serve.host, port or params.serve.port
-    stage.say(f"serve: {identity.model} version {identity.version} at http://{host}:{number}/v1")
-    uvicorn.run(create_app(agent, identity), host=host, port=number, log_level="warning")
+    host, port = params.serve.host, params.serve.port
+    stage.say(f"serve: {identity.model} version {identity.version} at http://{host}:{port}/v1")
+    uvicorn.run(create_app(agent, identity), host=host, port=port, log_level="warning")
 
 
-async def talk(params: Params, rehearsals: int | None, world: str | None, console: Console) -> None:
+async def talk(params: Params, console: Console) -> None:
     """A conversation in the terminal, in a held-out scenario of a world."""
     agent, identity = promoted(params)
-    place: World = plugins.choose("envace.worlds", world or params.serve.world).build()
+    place: World = plugins.choose("envace.worlds", params.serve.world).build()
     scenario = place.scenario(HELD_OUT_SEED + params.seed, TIERS[0])
-    attempts = params.serve.attempts if rehearsals is None else rehearsals
+    attempts = params.serve.attempts
     environment = WorldEnvironment(place, scenario.state)
     setting = Setting(place.system, place.tools, environment, attempts, params.seed)
     console.print(f"{identity.model} version {identity.version} in {place.domain}, N={attempts}.")

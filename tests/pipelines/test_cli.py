@@ -43,10 +43,18 @@ def test_help_lists_every_command(checkout: Path) -> None:
     assert all(f" {command} " in text for command in COMMANDS)
 
 
-def test_a_profile_becomes_the_active_one_and_the_old_one_is_kept(checkout: Path) -> None:
+def test_a_profile_becomes_the_active_one(checkout: Path) -> None:
     assert envace(checkout, "profile", "ci").returncode == 0
     assert "profile: ci" in (checkout / "params.yaml").read_text("utf-8")
-    assert "profile: laptop" in (checkout / "params.yaml.before").read_text("utf-8")
+    assert not (checkout / "params.yaml.before").exists()
+
+
+def test_edited_parameters_outlive_every_change_of_profile(checkout: Path) -> None:
+    with (checkout / "params.yaml").open("a", encoding="utf-8") as file:
+        file.write("# mine\n")
+    for name in ("ci", "laptop", "ci"):
+        assert envace(checkout, "profile", name).returncode == 0
+    assert (checkout / "params.yaml.before").read_text("utf-8").endswith("# mine\n")
 
 
 def test_an_unknown_profile_changes_nothing(checkout: Path) -> None:
@@ -68,3 +76,9 @@ def test_nothing_promoted_is_said_in_a_sentence(command: str, checkout: Path) ->
     done = envace(checkout, command)
     assert done.returncode == 1
     assert done.stderr.startswith("envace: no version of envace is champion yet; run 'envace demo'")
+
+
+def test_an_unknown_world_is_refused_before_anything_is_loaded(checkout: Path) -> None:
+    done = envace(checkout, "chat", "--world", "retial")
+    assert done.returncode == 1
+    assert "did you mean 'retail'?" in done.stderr
