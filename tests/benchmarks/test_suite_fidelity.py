@@ -131,3 +131,12 @@ def test_agreement_is_the_share_of_recorded_fields(
     recorded_result: JsonValue, rehearsed: JsonValue, expected: float
 ) -> None:
     assert agreement(recorded_result, rehearsed) == pytest.approx(expected)
+
+
+def test_calls_with_a_long_way_to_them_may_be_left_out() -> None:
+    every = run(recorded().__getitem__).n_expected
+    long = max(len(trial.messages) for trial in run(recorded().__getitem__).trials)
+    tools = sum(len(tool.model_dump_json()) for tool in tasks()[0].tools)
+    short = run(recorded().__getitem__, max_characters=tools + 300)
+    assert 0 < short.n_expected < every
+    assert max(len(trial.messages) for trial in short.trials) < long

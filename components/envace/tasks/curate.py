@@ -1,7 +1,7 @@
 """Curation turns what sources yield into a train set and a held-out set, and accounts for the rest.
 
 Every record ends in exactly one place: train, held out, or rejected with a reason. The order is
-validate, exact duplicates, token budget, split. Pure: no file is read or written here.
+validate, exact duplicates, split, token budget of the train side. Pure: no file is read or written.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ class Config(BaseConfig):
     """What is kept, and how much of it is held out."""
 
     max_tokens: int = Field(default=20_000, gt=0)
-    """Longest task that is kept, in tokens of the policy's tokenizer."""
+    """Longest task that trains, in tokens of the policy; held-out ones may be longer."""
     held_out_share: Share | Mapping[str, Share] = 0.1
     """Share of the tasks that is never trained on; or one a source (0 for a source not named)."""
     salt: str = "envace"
@@ -83,13 +83,13 @@ def curate(
     """Curates `records`; `count` gives a task's tokens. Raises `TaskError` if none can train."""
     tasks, rejected = _drop(records, problem)
     tasks, duplicates = dedupe.exact(tasks)
-    tasks, long = _drop(tasks, lambda task: within_tokens(task, count, config.max_tokens))
-    rejected = (*rejected, *duplicates, *long)
     sides = [split_of(task.id, _share(config, task.source), config.salt) for task in tasks]
     train = tuple(t for t, side in zip(tasks, sides, strict=True) if side == "train")
     heldout = tuple(t for t, side in zip(tasks, sides, strict=True) if side == "heldout")
+    train, long = _drop(train, lambda task: within_tokens(task, count, config.max_tokens))
+    rejected = (*rejected, *duplicates, *long)
     report = CurationReport(
-        records=len(tasks) + len(rejected),
+        records=len(train) + len(heldout) + len(rejected),
         train=_side(train),
         heldout=_side(heldout),
         rejected=len(rejected),

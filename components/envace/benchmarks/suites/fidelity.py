@@ -31,6 +31,9 @@ class Config(BaseConfig):
 
     calls: int = Field(default=200, gt=0)
     """Most calls of each source, in the order of a hash of the task id."""
+    max_characters: int | None = Field(default=None, gt=0)
+    """Longest conversation before a call, with its tools, in characters of JSON; longer calls are
+    left out. None is any length."""
     temperature: float = Field(default=0, ge=0)
     """Sampling temperature; 0 is greedy."""
     budget: Budget = Budget()
@@ -70,7 +73,7 @@ class Fidelity:
                 for task in ordered
                 if task.source == source
                 for index, call, result in _answered(task)
-                if _key(call) not in seen
+                if _key(call) not in seen and self._fits(task, index)
             ]
             self._items += items[: config.calls]
         if not self._items:
@@ -78,6 +81,11 @@ class Fidelity:
                 "no held-out recording has a call that training has not seen; "
                 "raise curate.rules.held_out_share or leave the suite fidelity out."
             )
+
+    def _fits(self, task: Task, index: int) -> bool:
+        limit = self._config.max_characters
+        parts = (*task.tools, *task.conversation[:index])
+        return limit is None or sum(len(part.model_dump_json()) for part in parts) <= limit
 
     def size(self, thorough: bool) -> int:
         """How many calls are rehearsed."""
