@@ -13,5 +13,5 @@ PYTHON
 )
 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
     --disable-background-networking --disable-component-update --disable-sync \
-    --user-data-dir="$profile" --window-size=1400,900 --virtual-time-budget=15000 \
+    --user-data-dir="$profile" --window-size=1400,900 --virtual-time-budget=40000 \
     --screenshot=docs/images/prefect.png "${api%/api}/deployments/deployment/$id" 2>/dev/null
