@@ -4,7 +4,7 @@ from envace.files import write_atomically
 from envace.inference.chat import ChatML, load_renderer
 from envace.rehearsal.act import demonstrate as acted
 from envace.rehearsal.rehearse import demonstrate as rehearsed
-from envace.tasks.curate import curate
+from envace.tasks.curation.curate import curate
 from envace.tasks.source import Rejected
 from envace.tasks.store import write_rejected, write_tasks
 from envace.tasks.task import Task

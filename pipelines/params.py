@@ -19,7 +19,7 @@ from envace.plugins import Plugin, names, plugin_of
 from envace.registry.gate import Rules as GateRules
 from envace.rehearsal.act import Budget
 from envace.rollout.play import Rules as PlayRules
-from envace.tasks.curate import Config as Curation
+from envace.tasks.curation.curate import Config as Curation
 from envace.training.schedule import Schedule, WarmSchedule
 from envace.worlds.world import TIERS
 from pipelines.yaml12 import read_yaml

@@ -4,7 +4,7 @@ import json
 
 from envace.errors import TaskError
 from envace.files import write_atomically
-from envace.tasks.expectations import validate
+from envace.tasks.reports.expectations import validate
 from envace.tasks.store import read_tasks
 from pipelines import paths
 

@@ -15,7 +15,7 @@ from envace.rehearsal.protocol import (
     parse_rehearse,
     refuse,
 )
-from envace.tasks.label import is_refusal
+from envace.tasks.labels.recorded import is_refusal
 
 FIND = Call(name="find_order", arguments={"order": 7})
 CANCEL = Call(name="cancel_order", arguments={"order": 7, "reason": "late"})

@@ -16,7 +16,7 @@ from envace.inference.policy import Policy, Request
 from envace.rehearsal.prompts import prompt
 from envace.rehearsal.protocol import check, format_calls, parse_act
 from envace.strict_json import loads
-from envace.tasks.label import is_refusal
+from envace.tasks.labels.recorded import is_refusal
 
 
 class Budget(Config):

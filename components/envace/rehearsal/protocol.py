@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from envace.episode import Call, Fault, Observation, Tool
 from envace.strict_json import dumps, loads
-from envace.tasks.validate import arguments_errors
+from envace.tasks.checks.dialect import arguments_errors
 
 _THINK = re.compile(r"^\s*<think>(.*?)</think>", re.DOTALL)
 _CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)

@@ -26,7 +26,7 @@ from envace.rehearsal.act import Budget, written
 from envace.rehearsal.prompts import prompt
 from envace.rehearsal.protocol import check, format_result, parse_rehearse
 from envace.strict_json import dumps, loads
-from envace.tasks.label import is_refusal
+from envace.tasks.labels.recorded import is_refusal
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from envace.serving.wire import (
     read_json,
 )
 from envace.strict_json import dumps
-from envace.tasks.validate import schema_problem
+from envace.tasks.checks.dialect import schema_problem
 
 
 @dataclass(frozen=True)

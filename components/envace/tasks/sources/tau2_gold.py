@@ -28,7 +28,7 @@ from envace.episode import Call, Message, Record, Tool
 from envace.errors import HashMismatch, TaskError
 from envace.files import sha256_of, write_atomically
 from envace.strict_json import dumps, loads
-from envace.tasks.label import checklists
+from envace.tasks.labels.recorded import checklists
 from envace.tasks.source import Rejected, Source
 from envace.tasks.task import Task
 

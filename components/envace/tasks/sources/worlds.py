@@ -21,10 +21,10 @@ from envace.config import nearest
 from envace.episode import Call, Message, Tool
 from envace.errors import ConfigError
 from envace.strict_json import dumps
-from envace.tasks.label import checklists
+from envace.tasks.checks.dialect import arguments_errors
+from envace.tasks.labels.recorded import checklists
 from envace.tasks.source import Source
 from envace.tasks.task import Task
-from envace.tasks.validate import arguments_errors
 from envace.worlds.world import HELD_OUT_SEED, TIERS, World, solve
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from envace.tasks.expectations import check, frame, suite, validate
+from envace.tasks.reports.expectations import check, frame, suite, validate
 
 # Great Expectations imports two modules that Python has deprecated.
 pytestmark = [

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from envace.episode import Tool
-from envace.tasks.validate import arguments_errors, problem, schema_problem
+from envace.tasks.checks.dialect import arguments_errors, schema_problem
+from envace.tasks.checks.rules import problem
 
 
 def tool(properties: dict[str, Any], **more: Any) -> Tool:

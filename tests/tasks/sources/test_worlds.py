@@ -7,9 +7,9 @@ from envace.episode import Message, Observation, Role, Step, Turn
 from envace.errors import ConfigError
 from envace.rehearsal.protocol import check
 from envace.rewards.checklist import score_turn
+from envace.tasks.checks.rules import problem
 from envace.tasks.sources.worlds import Config, build
 from envace.tasks.task import CallMade, Task
-from envace.tasks.validate import problem
 
 
 def _tasks(**fields: object) -> list[Task]:

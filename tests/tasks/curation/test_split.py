@@ -1,4 +1,4 @@
-from envace.tasks.split import split_of
+from envace.tasks.curation.split import split_of
 
 IDS = [f"task-{number}" for number in range(1_000)]
 

@@ -1,7 +1,7 @@
 import pytest
 
 from envace.errors import ConfigError, TaskError
-from envace.tasks.curate import Config, curate
+from envace.tasks.curation.curate import Config, curate
 from envace.tasks.source import Rejected
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from envace.files import replace_folder
-from envace.tasks.dedupe import content_hash
+from envace.tasks.overlap.exact import content_hash
 from envace.tasks.task import Task
 
 if TYPE_CHECKING:

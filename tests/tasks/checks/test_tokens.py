@@ -1,4 +1,4 @@
-from envace.tasks.filters import within_tokens
+from envace.tasks.checks.rules import within_tokens
 
 
 def test_a_task_at_the_limit_is_kept_and_one_above_is_not(make_task):

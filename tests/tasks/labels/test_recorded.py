@@ -5,7 +5,7 @@ import pytest
 from pydantic import JsonValue
 
 from envace.episode import Call, Message, Tool
-from envace.tasks.label import checklists
+from envace.tasks.labels.recorded import checklists
 from envace.tasks.task import CallMade, ChecklistItem, ObservationHas, OnlyCalls, ReplyHas, says
 from envace.worlds.world import CANNOT
 

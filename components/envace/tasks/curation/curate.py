@@ -14,12 +14,11 @@ from pydantic import Field
 from envace.config import Config as BaseConfig
 from envace.episode import Record
 from envace.errors import TaskError
-from envace.tasks import dedupe
-from envace.tasks.filters import within_tokens
+from envace.tasks.checks.rules import problem, within_tokens
+from envace.tasks.curation.split import split_of
+from envace.tasks.overlap import exact as dedupe
 from envace.tasks.source import Rejected
-from envace.tasks.split import split_of
 from envace.tasks.task import Task
-from envace.tasks.validate import problem
 
 SAMPLES = 3
 """How many records a reason names as examples."""

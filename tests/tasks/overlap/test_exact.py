@@ -1,4 +1,4 @@
-from envace.tasks.dedupe import content_hash, exact
+from envace.tasks.overlap.exact import content_hash, exact
 
 
 def test_the_first_of_equal_tasks_is_kept(make_task):

@@ -9,10 +9,10 @@ from envace.artifacts import Cache
 from envace.episode import Call, Message
 from envace.errors import HashMismatch, TaskError
 from envace.files import sha256_of
+from envace.tasks.checks.rules import problem
 from envace.tasks.source import Rejected
 from envace.tasks.sources.tau2_gold import Config, build, tasks
 from envace.tasks.task import Task
-from envace.tasks.validate import problem
 
 PLAYED = Path(__file__).with_name("fixtures") / "tau2_gold.jsonl"
 REAL = Path(__file__).parents[2] / ".venv-tau2" / "bin" / "python"

@@ -1,0 +1,1 @@
+"""How a record is checked before anything relies on it."""

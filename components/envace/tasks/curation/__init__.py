@@ -1,0 +1,1 @@
+"""From the records of the sources to train and held-out tasks."""

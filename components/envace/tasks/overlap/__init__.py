@@ -1,0 +1,1 @@
+"""What is the same, nearly the same, or part of a benchmark."""

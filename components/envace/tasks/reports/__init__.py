@@ -1,0 +1,1 @@
+"""What people and the next stage are shown of the tasks."""
