@@ -13,7 +13,7 @@ compile() { # source options...: the lock of a source, without what differs betw
         --no-emit-index-url --no-emit-find-links "$@"
 }
 
-compile pyproject.toml --extra train --extra dev "$@" | sed 's/+cpu$//' >requirements/lock.txt.new
+compile pyproject.toml --extra train --extra scale --extra dev "$@" | sed 's/+cpu$//' >requirements/lock.txt.new
 UV_FIND_LINKS='' compile requirements/tau2.in --no-deps --universal --generate-hashes >requirements/tau2.lock.new
 mv requirements/lock.txt.new requirements/lock.txt
 mv requirements/tau2.lock.new requirements/tau2.lock

@@ -67,7 +67,7 @@ make_main() {
             fail "$python cannot make a virtual environment; install its venv module (Debian: python3-venv)."
     fi
     find_uv
-    .venv/bin/uv pip install --quiet --python .venv -e ".[train,dev]" -c requirements/lock.txt
+    .venv/bin/uv pip install --quiet --python .venv -e ".[train,scale,dev]" -c requirements/lock.txt
     stamp .venv requirements/lock.txt pyproject.toml
     echo "setup: .venv is ready after $(($(date +%s) - began)) s."
 }

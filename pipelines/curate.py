@@ -5,7 +5,7 @@ from envace.inference.chat import ChatML, load_renderer
 from envace.rehearsal.act import demonstrate as acted
 from envace.rehearsal.rehearse import demonstrate as rehearsed
 from envace.tasks.curation.curate import curate
-from envace.tasks.source import Rejected
+from envace.tasks.source import Rejected, read_all
 from envace.tasks.store import write_rejected, write_tasks
 from envace.tasks.task import Task
 from pipelines import params, paths, policies, stage
@@ -19,7 +19,7 @@ def main() -> str:
     records: list[Task | Rejected] = []
     for source in chosen.curate.sources:
         stage.say(f"curate: reading source {source.name}")
-        records += source.build(cache).read()
+        records += read_all(source.build(cache))
     tasks = [record for record in records if isinstance(record, Task)]
     renderer = load_renderer(policies.base(chosen, settings, tasks))
     made = curate(records, chosen.curate.rules, lambda task: longest(renderer, task))

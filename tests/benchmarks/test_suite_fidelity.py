@@ -12,6 +12,7 @@ from envace.errors import BenchmarkError
 from envace.inference.backends.scripted import ScriptedPolicy
 from envace.rehearsal.act import Budget
 from envace.rehearsal.rehearse import demonstrate
+from envace.tasks.source import read_all
 from envace.tasks.sources import worlds
 from envace.tasks.task import Task
 from tests.fixtures.speech import RENDERER
@@ -21,7 +22,7 @@ from tests.fixtures.speech import RENDERER
 def tasks() -> tuple[Task, ...]:
     """Recordings, in each of which a bad call was refused by a check and repaired."""
     config = worlds.Config(domains=("retail",), conversations=2, bad_call_share=1)
-    return tuple(task for task in worlds.build(config, None).read() if isinstance(task, Task))
+    return tuple(task for task in read_all(worlds.build(config, None)) if isinstance(task, Task))
 
 
 @functools.cache

@@ -81,6 +81,9 @@ class Task(Record):
     domain: str
     tier: str
     """Difficulty or kind within the domain."""
+    family: str = ""
+    """Its tools are one family, which is trained on or held out as a whole; empty: each tool is a
+    family of its own, as where every record has tools of its own."""
     system: str
     """The policy text that the agent works under."""
     tools: tuple[Tool, ...]

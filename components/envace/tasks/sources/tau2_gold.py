@@ -15,7 +15,7 @@ import json
 import logging
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -29,7 +29,7 @@ from envace.errors import HashMismatch, TaskError
 from envace.files import sha256_of, write_atomically
 from envace.strict_json import dumps, loads
 from envace.tasks.labels.recorded import checklists
-from envace.tasks.source import Rejected, Source
+from envace.tasks.source import Part, Rejected, Source
 from envace.tasks.task import Task
 
 log = logging.getLogger(__name__)
@@ -115,7 +115,11 @@ class Tau2Gold:
     config: Config
     cache: Cache
 
-    def read(self) -> Iterator[Task | Rejected]:
+    def parts(self) -> Sequence[Part]:
+        """All as one."""
+        return [Part(name=self.config.split, key=self.config.sha256)]
+
+    def read(self, part: Part) -> Iterator[Task | Rejected]:
         """Every task of the split, in its order.
 
         Raises `TaskError` when they cannot be played, `HashMismatch` when they play otherwise.
@@ -192,6 +196,7 @@ def _task(gold: _Gold, header: _Header, config: Config) -> Task:
         source="tau2_gold",
         domain=f"tau2_{config.domain}",
         tier="one_call" if len(gold.actions) == 1 else "several_calls",
+        family=f"tau2_{config.domain}",
         system=SYSTEM,
         tools=tools,
         conversation=conversation,

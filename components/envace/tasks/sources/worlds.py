@@ -23,7 +23,7 @@ from envace.errors import ConfigError
 from envace.strict_json import dumps
 from envace.tasks.checks.dialect import arguments_errors
 from envace.tasks.labels.recorded import checklists
-from envace.tasks.source import Source
+from envace.tasks.source import Part, Source
 from envace.tasks.task import Task
 from envace.worlds.world import HELD_OUT_SEED, TIERS, World, solve
 
@@ -73,15 +73,29 @@ class Recordings:
     """Every conversation once: by domain, then tier, then seed."""
 
     config: Config
-    worlds: tuple[World, ...]
 
-    def read(self) -> Iterator[Task]:
+    def parts(self) -> Sequence[Part]:
+        """One a domain and tier."""
+        first = self.config.first_seed
+        last, spoilt = first + self.config.conversations, self.config.bad_call_share
+        return [
+            Part(
+                name=(name := f"{domain}/{tier}/{first}-{last}"),
+                key=f"{name} {spoilt}",
+                place=f"{domain}/{tier}",
+                start=first,
+                stop=last,
+            )
+            for domain in self.config.domains
+            for tier in self.config.tiers
+        ]
+
+    def read(self, part: Part) -> Iterator[Task]:
         """Solves and records each scenario. Raises `WorldError` for one that cannot be solved."""
-        first, count = self.config.first_seed, self.config.conversations
-        for world in self.worlds:
-            for tier in self.config.tiers:
-                for seed in range(first, first + count):
-                    yield self._record(world, tier, seed)
+        domain, _, tier = part.place.partition("/")
+        world = plugins.choose("envace.worlds", domain).build()
+        for seed in range(part.start, part.stop):
+            yield self._record(world, tier, seed)
 
     def _record(self, world: World, tier: str, seed: int) -> Task:
         scenario = world.scenario(seed, tier)
@@ -94,6 +108,7 @@ class Recordings:
             source="worlds",
             domain=world.domain,
             tier=tier,
+            family=f"worlds/{world.domain}",
             system=world.system,
             tools=world.tools,
             conversation=conversation,
@@ -103,8 +118,7 @@ class Recordings:
 
 def build(config: Config, cache: object) -> Source:
     """The recordings of the configured worlds; nothing is fetched, so `cache` stays unused."""
-    worlds = (plugins.choose("envace.worlds", domain).build() for domain in config.domains)
-    return Recordings(config, tuple(worlds))
+    return Recordings(config)
 
 
 def _with_bad_call(
