@@ -1,9 +1,9 @@
 """A source of recorded conversations: one file under `sources/` per data set.
 
-A source is read in parts, so that many processes can read it at once and a run that was stopped goes
-on where it was. It yields a task, or a rejection with its reason, for every record it reads; it
-never skips one in silence and never executes, unpickles or fetches anything because a record says
-so.
+A source is read in parts, so that many processes can read it at once and a run that was stopped
+goes on where it was. It yields a task, or a rejection with its reason, for every record it reads;
+it never skips one in silence and never executes, unpickles or fetches anything because a record
+says so.
 """
 
 from collections.abc import Iterator, Sequence
