@@ -1,6 +1,7 @@
 """Which tokens train with which advantage, and what a pack computes."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,13 +9,27 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from envace.episode import Episode, Group, Observation, Role, Sequence, Source, Span, Step, Turn
+from envace.episode import (
+    Episode,
+    Fault,
+    Group,
+    Observation,
+    Role,
+    Sequence,
+    Source,
+    Span,
+    Step,
+    Turn,
+)
 from envace.grpo.advantages import role_wise
 from envace.grpo.batch import Sample, demonstrations, pack, samples
-from envace.grpo.update import logprobs_of
+from envace.grpo.forward import logprobs_of
 
 Family = tuple[Sample, ...]
 Logprobs = Callable[..., Tensor]
+
+EVEN = (0.5, 0.25, 0.125, 1.0)
+"""Weights of the four sequences of the family."""
 
 ESTIMATE = role_wise.build(role_wise.Config())
 
@@ -54,6 +69,13 @@ def test_every_output_hands_its_advantage_to_its_tokens() -> None:
     assert found[3].advantages == (-0.5, -0.5)
 
 
+def test_an_episode_that_was_cut_off_counts_in_the_baseline_and_does_not_train() -> None:
+    cut_off = replace(ONE, fault=Fault.TOO_LONG)
+    found = samples([Group("task", (TWO, cut_off), (1.0, 0.0))], ESTIMATE, mask_overlong=True)
+    assert found[0].advantages == pytest.approx((1 / 3,) * 3)
+    assert [sample.advantages for sample in found[2:]] == [(0.0,), (0.0, 0.0)]
+
+
 def test_a_missing_reward_leaves_its_group_and_is_not_zero() -> None:
     found = samples([Group("task", (TWO, ONE, ONE), (1.0, None, 0.5))], ESTIMATE)
     assert len(found) == 4
@@ -83,7 +105,7 @@ def test_demonstrated_tokens_have_advantage_one() -> None:
 
 
 def test_a_pack_holds_a_shared_beginning_once(family: Family) -> None:
-    (packed,) = pack(family, most_tokens=100)
+    (packed,) = pack(family, EVEN, most_tokens=100)
     # Sorted: (1 20 30 40), then … 50 60, then … 90 80, then 70 70 30 2.
     assert packed.ids.tolist() == [1, 20, 30, 40, 50, 60, 90, 80, 70, 70, 30, 2]
     assert packed.positions.tolist() == [0, 1, 2, 3, 4, 5, 3, 4, 0, 1, 2, 3]
@@ -91,10 +113,12 @@ def test_a_pack_holds_a_shared_beginning_once(family: Family) -> None:
     assert packed.sources.tolist() == [1, 2, 2, 4, 2, 6, 8]
     assert packed.advantages.tolist() == [0.25, 0.25, 1.0, 1.0, -0.5, -0.5, -1.0]
     assert packed.sampled.tolist() == [-2, -2.5, -2, -2.5, -2, -2.5, -2]
+    assert packed.weights.tolist() == [0.125, 0.125, 0.5, 0.5, 0.25, 0.25, 1.0]
+    assert packed.old is None
 
 
 def test_a_token_sees_its_own_sequence_up_to_itself(family: Family) -> None:
-    (packed,) = pack(family, most_tokens=100)
+    (packed,) = pack(family, EVEN, most_tokens=100)
     seen = [np.flatnonzero(row).tolist() for row in packed.mask.numpy()]
     assert seen[5] == [0, 1, 2, 3, 4, 5]
     assert seen[7] == [0, 1, 2, 6, 7]
@@ -106,7 +130,7 @@ def test_a_token_sees_its_own_sequence_up_to_itself(family: Family) -> None:
 )
 def test_packs_hold_at_most_so_many_tokens(family: Family, most: int, sizes: list[int]) -> None:
     # Alone they have 4, 6, 5 and 4 tokens; in a tree 4, then 2, 2 and 4 more.
-    assert [len(packed.ids) for packed in pack(family, most)] == sizes
+    assert [len(packed.ids) for packed in pack(family, EVEN, most)] == sizes
 
 
 @pytest.mark.parametrize("most", [100, 8, 1])
@@ -117,11 +141,11 @@ def test_a_pack_has_the_log_probabilities_of_its_sequences(
 ) -> None:
     order = sorted(family, key=lambda sample: sample.ids)
     expected = torch.cat([alone(llama, sample, temperature) for sample in order])
-    found = [logprobs_of(llama, packed, temperature) for packed in pack(family, most)]
+    found = [logprobs_of(llama, packed, temperature) for packed in pack(family, EVEN, most)]
     torch.testing.assert_close(torch.cat(found), expected, atol=1e-5, rtol=0)
 
 
 def test_sequences_of_equal_ids_are_computed_once_and_trained_each(family: Family) -> None:
-    (packed,) = pack([family[0], family[0]], most_tokens=100)
+    (packed,) = pack([family[0], family[0]], EVEN[:2], most_tokens=100)
     assert len(packed.ids) == 6
     assert packed.targets.tolist() == [40, 60, 40, 60]

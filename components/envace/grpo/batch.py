@@ -16,8 +16,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from envace import episode
-from envace.episode import Group, Role
+from envace.episode import Fault, Group, Role
 from envace.prefix import ancestors, runs, tree
+
+OVERLONG = {Fault.TRUNCATED, Fault.TOO_LONG, Fault.TOO_MANY_STEPS}
+"""Faults of an episode that ran out of tokens or steps."""
 
 Estimator = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """(rewards, roles, episodes) of a group's outputs → advantages; see `grpo.advantages`."""
@@ -36,6 +39,9 @@ class Sample:
     """Sampling log-probability of each trained token."""
     advantages: tuple[float, ...]
     """Advantage of each trained token."""
+    old: tuple[float, ...] | None = None
+    """Log-probability of each trained token under the trained policy before the batch, where it was
+    scored."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +59,22 @@ class Pack:
     """Its id."""
     sampled: Float[Tensor, " s"]
     advantages: Float[Tensor, " s"]
+    weights: Float[Tensor, " s"]
+    """Of each trained token in the mean over the batch."""
+    old: Float[Tensor, " s"] | None
+    """As in its samples; None when not all were scored."""
 
 
-def samples(groups: Sequence[Group], estimate: Estimator) -> tuple[Sample, ...]:
-    """The training sequences of all groups; an episode whose reward is missing leaves its group."""
-    return tuple(chain.from_iterable(_group_samples(group, estimate) for group in groups))
+def samples(
+    groups: Sequence[Group], estimate: Estimator, mask_overlong: bool = False
+) -> tuple[Sample, ...]:
+    """The training sequences of all groups; an episode whose reward is missing leaves its group.
+
+    With `mask_overlong` the outputs of an episode that was cut off count in its group's baseline,
+    and their own advantage is 0.
+    """
+    found = (_group_samples(group, estimate, mask_overlong) for group in groups)
+    return tuple(chain.from_iterable(found))
 
 
 def demonstrations(sequences: Sequence[episode.Sequence]) -> tuple[Sample, ...]:
@@ -65,14 +82,16 @@ def demonstrations(sequences: Sequence[episode.Sequence]) -> tuple[Sample, ...]:
     return tuple(_sample(sequence, [1.0] * sequence.outputs) for sequence in sequences)
 
 
-def pack(chosen: Sequence[Sample], most_tokens: int) -> list[Pack]:
-    """Packs of at most `most_tokens` tokens; a longer sequence has one of its own."""
+def pack(chosen: Sequence[Sample], weights: Sequence[float], most_tokens: int) -> list[Pack]:
+    """Packs of at most `most_tokens` tokens; a longer sequence has one of its own.
 
+    `weights` are those of one trained token of each sequence.
+    """
     found = runs([sample.ids for sample in chosen], most_tokens)
-    return [_pack([chosen[index] for index in run]) for run in found]
+    return [_pack([chosen[i] for i in run], [weights[i] for i in run]) for run in found]
 
 
-def _group_samples(group: Group, estimate: Estimator) -> list[Sample]:
+def _group_samples(group: Group, estimate: Estimator, mask_overlong: bool) -> list[Sample]:
     scored = [(e, r) for e, r in zip(group.episodes, group.rewards, strict=True) if r is not None]
     owned = [
         (index, sequence, reward)
@@ -89,6 +108,9 @@ def _group_samples(group: Group, estimate: Estimator) -> list[Sample]:
         np.array([roles.index(role) for _, role, _ in outputs]),
         np.array([index for index, _, _ in outputs]),
     )
+    if mask_overlong:
+        cut_off = [scored[index][0].fault in OVERLONG for index, _, _ in outputs]
+        advantages = np.where(cut_off, 0.0, advantages)
     values = iter(advantages.tolist())
     return [
         _sample(sequence, [next(values) for _ in range(sequence.outputs)])
@@ -107,9 +129,10 @@ def _sample(sequence: episode.Sequence, advantages: Sequence[float]) -> Sample:
     return Sample(sequence.role, sequence.ids, trained, sampled, tuple(spread))
 
 
-def _pack(members: Sequence[Sample]) -> Pack:
+def _pack(members: Sequence[Sample], weights: Sequence[float]) -> Pack:
     """The prefix tree of sequences that are sorted by their ids."""
     row = tree([sample.ids for sample in members])
+    old = [sample.old for sample in members if sample.old is not None]
     both = list(zip(members, row.paths, strict=True))
     return Pack(
         ids=torch.tensor(row.ids),
@@ -119,4 +142,9 @@ def _pack(members: Sequence[Sample]) -> Pack:
         targets=torch.tensor([s.ids[p] for s in members for p in s.trained]),
         sampled=torch.tensor([value for s in members for value in s.sampled]),
         advantages=torch.tensor([value for s in members for value in s.advantages]),
+        weights=torch.tensor(
+            [w for s, w in zip(members, weights, strict=True) for _ in s.trained],
+            dtype=torch.float64,
+        ),
+        old=torch.tensor([*chain.from_iterable(old)]) if len(old) == len(members) else None,
     )

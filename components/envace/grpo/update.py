@@ -1,22 +1,26 @@
-"""One optimiser step over a batch of packs, and what it measured.
+"""The optimiser's steps over a batch, and what they measured.
 
-Gradients of the packs add up to the gradient of the whole batch, because every pack's loss is
-divided by the token count of the batch. The language-model head is applied to trained tokens only,
-and sequences whose advantages are all 0 are not computed.
+Gradients of the packs add up to the gradient of the whole, because the weights of its tokens are
+those of the whole. The language-model head is applied to trained tokens only, a chunk at a time,
+and sequences on which nothing pulls are not computed.
 """
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 from transformers import PreTrainedModel
 
 from envace.errors import TrainingError
 from envace.grpo.batch import Pack, Sample, pack
-from envace.grpo.loss import clipped_loss, imitation_loss
-from envace.grpo.settings import Clip, Settings
+from envace.grpo.forward import logprobs_of, recomputing
+from envace.grpo.loss import Tokens, likelihood, objective
+from envace.grpo.measure import Measured, summed
+from envace.grpo.settings import Settings
+from envace.grpo.weights import token_mean, weights_of
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class Learner:
     settings: Settings
     temperature: float = 1.0
     """That of sampling: log-probabilities must be of the same distribution."""
+    reference: PreTrainedModel | None = None
+    """The first policy, where the objective has a penalty on leaving it."""
 
 
 def learner_of(
@@ -35,54 +41,90 @@ def learner_of(
 ) -> Learner:
     """A learner with a fresh AdamW (no weight decay) over all weights of `model`."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)
-    return Learner(model, optimizer, settings, temperature)
+    reference = copy.deepcopy(model).requires_grad_(False) if settings.kl else None
+    if settings.gradient_checkpointing:
+        model.activation_checkpointing_enable({"use_reentrant": False})
+    return Learner(model, optimizer, settings, temperature, reference)
 
 
 def update(learner: Learner, batch: Sequence[Sample]) -> dict[str, float]:
-    """One step of role-wise GRPO. The loss is a mean over all sampled tokens of `batch`."""
-    tokens = sum(len(sample.trained) for sample in batch)
-    live = [sample for sample in batch if any(sample.advantages)]
-    seen = _Seen()
-    for packed in pack(live, learner.settings.pack_tokens):
-        logprobs = logprobs_of(learner.model, packed, learner.temperature)
-        sampled, advantages = packed.sampled.to(logprobs), packed.advantages.to(logprobs)
-        loss = clipped_loss(logprobs, sampled, advantages, learner.settings.clip, tokens)
-        _backward(learner, loss)
-        seen.add(loss, logprobs.detach() - sampled, learner.settings.clip, len(packed.ids))
-    return {**seen.metrics(), "update/grad_norm": _step(learner) if live else 0.0}
+    """The steps of role-wise GRPO over `batch`: one, or `settings.updates` over its parts."""
+    count = min(learner.settings.updates, max(len(batch), 1))
+    if count == 1:
+        return _descend(learner, batch)
+    if learner.settings.correction:
+        batch = _scored(learner, batch)
+    cuts = [len(batch) * part // count for part in range(count + 1)]
+    parts = [batch[low:high] for low, high in pairwise(cuts)]
+    return summed([_descend(learner, part) for part in parts])
 
 
 def imitate(learner: Learner, batch: Sequence[Sample]) -> dict[str, float]:
     """One step of supervised imitation. The loss is a mean over all demonstrated tokens."""
-    tokens = sum(len(sample.trained) for sample in batch)
+    weights = token_mean([len(sample.trained) for sample in batch])
     total, computed = 0.0, 0
-    for packed in pack(batch, learner.settings.pack_tokens):
-        loss = imitation_loss(logprobs_of(learner.model, packed, 1.0), tokens)
-        _backward(learner, loss)
+    for packed in pack(batch, weights, learner.settings.pack_tokens):
+        with recomputing(learner.model):
+            logprobs = logprobs_of(learner.model, packed, 1.0)
+            loss = -likelihood(logprobs, packed.weights.to(logprobs))
+            _backward(learner, loss)
         total, computed = total + loss.item(), computed + len(packed.ids)
     norm = _step(learner)
     return {
         "warmstart/loss": total,
-        "warmstart/trained_tokens": tokens,
+        "warmstart/trained_tokens": sum(len(sample.trained) for sample in batch),
         "warmstart/computed_tokens": computed,
         "warmstart/grad_norm": norm,
     }
 
 
-def logprobs_of(model: PreTrainedModel, packed: Pack, temperature: float) -> Float[Tensor, " s"]:
-    """Log-probability of each trained token of a pack under `model`."""
-    device = model.device
-    states = model.base_model(
-        input_ids=packed.ids[None].to(device),
-        attention_mask=packed.mask[None, None].to(device),
-        position_ids=packed.positions[None].to(device),
-        use_cache=False,
-    ).last_hidden_state[0]
-    head = model.get_output_embeddings()
-    assert head is not None, "a causal language model has a head"
-    logits = head(states[packed.sources.to(device)])
-    logits = logits.to(torch.promote_types(logits.dtype, torch.float32)) / temperature
-    return logits.log_softmax(dim=-1).gather(1, packed.targets.to(device)[:, None])[:, 0]
+def _descend(learner: Learner, batch: Sequence[Sample]) -> dict[str, float]:
+    """One optimiser step on `batch`, whose mean is over all its sampled tokens."""
+    settings = learner.settings
+    weights = weights_of([len(sample.trained) for sample in batch], settings)
+    # Where a penalty pulls on every token, a sequence without advantage is computed too.
+    penalised = settings.kl is not None
+    live = [(s, w) for s, w in zip(batch, weights, strict=True) if penalised or any(s.advantages)]
+    seen = Measured(settings.clip)
+    for packed in pack([s for s, _ in live], [w for _, w in live], settings.pack_tokens):
+        with recomputing(learner.model):
+            tokens = _tokens(learner, packed)
+            loss = -objective(tokens, settings)
+            _backward(learner, loss)
+        seen.add(loss, tokens.logprobs.detach() - tokens.sampled, len(packed.ids))
+    return {**seen.metrics(), "update/grad_norm": _step(learner) if live else 0.0}
+
+
+def _tokens(learner: Learner, packed: Pack) -> Tokens:
+    """The trained tokens of a pack with what the objective needs."""
+    logprobs = logprobs_of(learner.model, packed, learner.temperature)
+    sampled = packed.sampled.to(logprobs)
+    reference = None
+    if learner.reference is not None:
+        with torch.no_grad():
+            reference = logprobs_of(learner.reference, packed, learner.temperature)
+    old = sampled
+    if learner.settings.correction:
+        old = logprobs.detach() if packed.old is None else packed.old.to(logprobs)
+    return Tokens(
+        logprobs,
+        sampled,
+        old,
+        reference,
+        packed.advantages.to(logprobs),
+        packed.weights.to(logprobs),
+    )
+
+
+@torch.no_grad()
+def _scored(learner: Learner, batch: Sequence[Sample]) -> list[Sample]:
+    """The batch with the log-probabilities of the policy before its first step."""
+    found: list[Sample] = []
+    for sample in batch:
+        (packed,) = pack([sample], [0.0], len(sample.ids))
+        old = logprobs_of(learner.model, packed, learner.temperature)
+        found.append(replace(sample, old=tuple(old.tolist())))
+    return found
 
 
 def _backward(learner: Learner, loss: Tensor) -> None:
@@ -102,32 +144,3 @@ def _step(learner: Learner) -> float:
     learner.optimizer.step()
     learner.optimizer.zero_grad()
     return norm
-
-
-@dataclass
-class _Seen:
-    """Running sums over the packs of one update."""
-
-    loss: float = 0.0
-    clipped: int = 0
-    mismatch: float = 0.0
-    trained: int = 0
-    computed: int = 0
-
-    def add(self, loss: Tensor, difference: Tensor, clip: Clip, computed: int) -> None:
-        ratio = difference.exp()
-        self.loss += loss.item()
-        self.clipped += int(((ratio < 1 - clip.low) | (ratio > 1 + clip.high)).sum())
-        self.mismatch += float((ratio - 1 - difference).sum())
-        self.trained += len(difference)
-        self.computed += computed
-
-    def metrics(self) -> dict[str, float]:
-        trained = max(self.trained, 1)
-        return {
-            "update/loss": self.loss,
-            "update/clip_fraction": self.clipped / trained,
-            "update/mismatch_kl": self.mismatch / trained,
-            "update/trained_tokens": self.trained,
-            "update/computed_tokens": self.computed,
-        }

@@ -54,7 +54,8 @@ def train(run: Run, tasks: Sequence[Task]) -> Iterator[tuple[int, dict[str, floa
         groups = asyncio.run(play_groups(chosen, size, run.actor, run.rules, run.reward, seed))
         _rewarded(groups, step + 1)
         played = time.monotonic()
-        measured = update(run.learner, samples(groups, run.estimate))
+        batch = samples(groups, run.estimate, run.learner.settings.mask_overlong)
+        measured = update(run.learner, batch)
         run.checkpoints.save(run.learner, step + 1, steps)
         spent = {"time/rollout": played - began, "time/update": time.monotonic() - played}
         yield step + 1, {**describe(groups, run.estimate), **measured, **spent}

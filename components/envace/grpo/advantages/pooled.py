@@ -13,16 +13,22 @@ from envace.config import Config as BaseConfig
 
 
 class Config(BaseConfig):
-    """The pooled estimator has no options."""
+    """Options of the estimator."""
+
+    divide_by_std: bool = False
+    """Divide by the standard deviation of R over the group's outputs, as GRPO first did."""
 
 
 def build(config: Config) -> "Pooled":
-    """The estimator."""
-    return Pooled()
+    """The estimator with its options."""
+    return Pooled(config)
 
 
 class Pooled:
     """Advantages of the outputs of one group, whatever their role."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
 
     def __call__(
         self,
@@ -31,4 +37,6 @@ class Pooled:
         episodes: Int[np.ndarray, " n"],
     ) -> Float[np.ndarray, " n"]:
         """A of each output; 0 for all when they have one reward."""
-        return rewards - rewards.mean() if np.ptp(rewards) else np.zeros_like(rewards)
+        if np.ptp(rewards) == 0:
+            return np.zeros_like(rewards)
+        return (rewards - rewards.mean()) / (rewards.std() if self._config.divide_by_std else 1.0)

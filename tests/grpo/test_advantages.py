@@ -1,11 +1,11 @@
-"""Role-wise advantages, by hand."""
+"""The estimators of advantages, by hand."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envace.grpo.advantages import pooled, role_wise
+from envace.grpo.advantages import act_only, leave_one_out, pooled, role_wise
 
 ACT, REHEARSE = 0, 1
 # Episode 0 (reward 1): two ACT outputs, one REHEARSE. Episode 1 (reward 0): one ACT output.
@@ -58,6 +58,34 @@ def test_pooled_has_one_baseline_for_both_roles() -> None:
     # mean of 1, 1, 1, 0 is 3/4
     found = pooled.build(pooled.Config())(REWARDS, ROLES, EPISODES)
     assert found.tolist() == [0.25, 0.25, 0.25, -0.75]
+
+
+def test_pooled_divides_by_the_std_of_the_group() -> None:
+    # the variance of 1, 1, 1, 0 is 3/16
+    found = pooled.build(pooled.Config(divide_by_std=True))(REWARDS, ROLES, EPISODES)
+    std = 3**0.5 / 4
+    assert found.tolist() == pytest.approx([0.25 / std] * 3 + [-0.75 / std])
+
+
+def test_act_only_gives_rehearsing_nothing() -> None:
+    estimate = act_only.build(act_only.Config())
+    roles = np.array([ACT, REHEARSE, ACT, REHEARSE])
+    found = estimate(np.array([1.0, 1.0, 0.0, 0.0]), roles, np.array([0, 0, 1, 1]))
+    assert found.tolist() == [0.5, 0.0, -0.5, 0.0]
+
+
+def test_leave_one_out_compares_with_the_other_episodes() -> None:
+    # ACT: outputs 0 and 1 (episode 0) against 0; output 3 (episode 1) against the mean of 1 and 1.
+    found = leave_one_out.build(leave_one_out.Config())(REWARDS, ROLES, EPISODES)
+    assert found.tolist() == [1.0, 1.0, 0.0, -1.0]
+
+
+def test_leave_one_out_has_a_baseline_for_each_output() -> None:
+    # Three episodes with one ACT output each: 0.9 against 0.45, 0.3 against 0.75, 0.6 against 0.6.
+    found = leave_one_out.build(leave_one_out.Config())(
+        np.array([0.9, 0.3, 0.6]), np.array([ACT] * 3), np.arange(3)
+    )
+    assert found.tolist() == pytest.approx([0.45, -0.45, 0.0])
 
 
 def test_pooled_gives_zero_without_spread() -> None:
