@@ -20,6 +20,7 @@ from envace.registry.gate import Rules as GateRules
 from envace.rehearsal.act import Budget
 from envace.rollout.play import Rules as PlayRules
 from envace.tasks.curation.curate import Config as Curation
+from envace.training.abort import Limits
 from envace.training.schedule import Schedule, WarmSchedule
 from envace.worlds.world import TIERS
 from pipelines.yaml12 import read_yaml
@@ -76,6 +77,8 @@ class Train(Config):
     """When an episode ends."""
     update: Update = Update()
     """How a batch becomes an update."""
+    abort: Limits = Limits()
+    """When the run is stopped because it goes wrong."""
 
 
 class Register(Config):
@@ -161,6 +164,11 @@ class Params(Config):
         _known("held_out_share", shares if isinstance(shares, Mapping) else (), sources)
         if not self.train.budget.temperature:
             raise ConfigError("train.budget.temperature is 0, expected more; at 0 all are alike.")
+        if self.train.schedule.episodes_per_task == 1:
+            raise ConfigError(
+                "train.schedule.episodes_per_task is 1, expected 2 or more; a lone episode has "
+                "nothing to be compared with, so nothing would be learned."
+            )
         self._gate()
         return self
 

@@ -29,6 +29,7 @@ def main() -> str:
         reward=own.reward.build(),
         rules=own.rules,
         schedule=schedule,
+        limits=own.abort,
         checkpoints=Checkpoints(paths.CHECKPOINTS, name, schedule.checkpoint_every),
         seed=chosen.seed,
     )

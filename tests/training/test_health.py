@@ -68,3 +68,18 @@ def test_a_mean_of_nothing_is_left_out() -> None:
     found = describe([Group("a", (BAD,), (None,))], ESTIMATE)
     assert (found["reward/missing"], found["rehearse/outputs"], found["act/tokens"]) == (1, 0, 3)
     assert not {"reward/mean", "rehearse/tokens", "rehearse/well_formed"} & set(found)
+
+
+def test_lengths_have_quantiles_and_faults_are_counted_by_their_codes() -> None:
+    found = describe(GROUPS, ESTIMATE)
+    # ACT: 3, 10, 10, 10, 20 tokens.
+    names = ("p10", "p50", "p90", "max")
+    assert [found[f"act/tokens_{name}"] for name in names] == [3, 10, 20, 20]
+    assert (found["act/fault/EMPTY"], found["rehearse/fault/TRUNCATED"]) == (1, 1)
+
+
+def test_spread_and_entropy_are_of_the_trained_tokens() -> None:
+    found = describe(GROUPS, ESTIMATE)
+    # Group a: advantages 0.5 and −0.5; group b has one scored episode, so 0. All log-probs are −1.
+    assert found["act/advantage_spread"] == 0.25
+    assert found["act/entropy"] == found["rehearse/entropy"] == 1.0

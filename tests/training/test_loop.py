@@ -19,6 +19,7 @@ from envace.rehearsal.act import Actor, Budget
 from envace.rewards.reward import Missing, Valid
 from envace.rollout.play import Rules
 from envace.tasks.task import Task
+from envace.training.abort import Limits
 from envace.training.checkpoint import Checkpoints
 from envace.training.loop import Run, train
 from envace.training.schedule import Schedule
@@ -34,6 +35,16 @@ class Silent:
 
     async def score(self, task: Task, episode: Episode) -> Missing:
         return Missing("no judge")
+
+    def goes_on(self, task: Task, rounds: object) -> bool:
+        return False
+
+
+class Flatly:
+    """0.5 for everything, so that every group is dead."""
+
+    async def score(self, task: Task, episode: Episode) -> Valid:
+        return Valid(0.5)
 
     def goes_on(self, task: Task, rounds: object) -> bool:
         return False
@@ -69,6 +80,7 @@ def new_run(tmp_path: Path, renderer: ChatML, learner: New) -> NewRun:
             reward=Parity(),
             rules=Rules(max_steps=2, on_fault="tell"),
             schedule=Schedule.model_validate(options),
+            limits=Limits(),
             checkpoints=Checkpoints(tmp_path / folder, "run", options["checkpoint_every"]),
             seed=0,
         )
@@ -120,6 +132,19 @@ def test_a_step_without_any_reward_stops_the_run(new_run: NewRun, tasks: Tasks) 
     run = replace(new_run(), reward=Silent())
     with pytest.raises(TrainingError, match="no reward of step 1 could be had: those of its 4 ep"):
         next(train(run, tasks))
+
+
+def test_a_broken_limit_stops_the_run_in_one_sentence(new_run: NewRun, tasks: Tasks) -> None:
+    run = replace(new_run(), limits=Limits(min_well_formed=1.0, patience=2))
+    with pytest.raises(TrainingError, match="step 2: act/well_formed is .*, expected at least 1"):
+        list(train(run, tasks))
+
+
+def test_dead_groups_are_refilled_in_the_step(new_run: NewRun, tasks: Tasks) -> None:
+    run = replace(new_run(steps=1, refill=1, checkpoint_every=0), reward=Flatly())
+    ((_, row),) = train(run, tasks)
+    assert row["act/outputs"] >= 8
+    assert row["act/dead_groups"] == 1
 
 
 def test_an_empty_set_is_refused(new_run: NewRun) -> None:

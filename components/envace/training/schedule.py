@@ -14,6 +14,8 @@ class Schedule(Config):
     """Tasks, and so groups, of one update."""
     episodes_per_task: int = Field(default=4, ge=1)
     """G, the size of a group."""
+    refill: int = Field(default=0, ge=0)
+    """Rounds in which other tasks are played for groups that teach nothing; 0 plays none."""
     learning_rate: float = Field(default=1e-6, gt=0)
     """Of AdamW, constant."""
     checkpoint_every: int = Field(default=10, ge=0)
