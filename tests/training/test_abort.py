@@ -15,7 +15,8 @@ TIGHT = Limits(
 )
 FINE = {
     "act/well_formed": 0.5, "rehearse/well_formed": 1.0, "act/entropy": 0.1,
-    "rehearse/entropy": 2.0, "act/dead_groups": 0.9, "update/mismatch_kl": 0.2, "update/ratio_p99": 5.0,
+    "rehearse/entropy": 2.0, "act/dead_groups": 0.9, "update/mismatch_kl": 0.2,
+    "update/ratio_p99": 5.0,
 }  # fmt: skip
 BAD = {
     "act/well_formed": 0.49, "rehearse/well_formed": 0.0, "act/entropy": 0.09,

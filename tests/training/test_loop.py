@@ -136,7 +136,7 @@ def test_a_step_without_any_reward_stops_the_run(new_run: NewRun, tasks: Tasks) 
 
 def test_a_broken_limit_stops_the_run_in_one_sentence(new_run: NewRun, tasks: Tasks) -> None:
     run = replace(new_run(), limits=Limits(min_well_formed=1.0, patience=2))
-    with pytest.raises(TrainingError, match="step 2: act/well_formed is .*, expected at least 1"):
+    with pytest.raises(TrainingError, match=r"step 2: act/well_formed is .*, expected at least 1"):
         list(train(run, tasks))
 
 
