@@ -17,7 +17,10 @@ from envace.errors import TaskError
 from envace.tasks.task import Task
 from envace.training.bases._folder import whole
 from envace.training.bases._quiet import quiet
+from envace.training.shape import Shape
 
+INNER = 3
+"""Width inside a block, in widths of the residual stream."""
 _SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 _TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
@@ -40,6 +43,20 @@ class Config(envace.config.Config):
     """Longest sequence in tokens."""
     seed: int = 0
     """Decides the weights."""
+
+
+def shape(config: Config) -> Shape:
+    """The size of the model, with a full vocabulary."""
+    return Shape(
+        layers=config.layers,
+        width=config.hidden_size,
+        inner=INNER * config.hidden_size,
+        heads=config.heads,
+        kv_heads=config.heads,
+        head_width=config.hidden_size // config.heads,
+        vocabulary=config.vocab_size,
+        tied=True,
+    )
 
 
 def build(config: Config, cache: Cache, folder: Path, tasks: Sequence[Task]) -> Path:
@@ -99,7 +116,7 @@ def _model(config: Config, vocab_size: int) -> Any:
     shape = LlamaConfig(
         vocab_size=vocab_size,
         hidden_size=config.hidden_size,
-        intermediate_size=3 * config.hidden_size,
+        intermediate_size=INNER * config.hidden_size,
         num_hidden_layers=config.layers,
         num_attention_heads=config.heads,
         num_key_value_heads=config.heads,
