@@ -14,7 +14,8 @@ from rich.console import Console
 from envace.config import nearest
 from envace.errors import ConfigError, EnvaceError
 from envace.files import write_atomically
-from pipelines import params, settings, stage, summary
+from envace.tasks.curation.report import CurationReport
+from pipelines import cli_tasks, params, paths, settings, shown, stage, summary
 
 app = typer.Typer(
     add_completion=False,
@@ -22,6 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="From recorded tool-use conversations to a promoted, served agent.",
 )
+app.add_typer(cli_tasks.app, name="tasks")
 PROFILES = Path("profiles")
 
 
@@ -39,13 +41,33 @@ def demo() -> None:
     """Runs every stage that is not current (`dvc repro`) and says what came of it."""
     chosen = params.load()
     stage.say(f"demo: profile {chosen.profile}; a stage that is current is not run again")
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    done = subprocess.run(
-        [sys.executable, "-m", "dvc", "repro"], env={**os.environ, "PATH": path}, check=False
-    )
-    if done.returncode:
-        sys.exit("demo: a stage failed, its sentence is above; correct it and run this again.")
+    _repro("demo")
     summary.show(Console())
+
+
+@app.command(epilog="Example: envace curate --params profiles/ci.yaml --out trial")
+def curate(
+    file: Annotated[
+        Path | None, typer.Option("--params", help="By default params.yaml; else with --out.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the outcome; by default that of the stage.")
+    ] = None,
+) -> None:
+    """Curates the sources and says where their records went; without --out this is the stage."""
+    if file and not out:
+        raise ConfigError("got --params alone, expected --out DIR with it: the stage has its own.")
+    if not out:
+        _repro("curate", "--single-item", "curate")
+        report = stage.read(paths.CURATION, CurationReport, "curate")
+        page = paths.CURATION_PAGE
+    else:
+        from pipelines.curate import run
+
+        chosen, page = params.load(file or params.PARAMS), out / paths.CURATION_PAGE.name
+        report = run(chosen, out / "tasks", out / paths.CURATION.name, out / "examined")
+    Console().print(shown.outcome(report))
+    stage.say(f"curate: what was kept, what was dropped and why → {page}")
 
 
 @app.command(epilog="Example: envace profile ci")
@@ -62,6 +84,16 @@ def profile(name: Annotated[str, typer.Argument(help="Name of a file in profiles
         said += f"; the one before had been edited and is {kept}"
     write_atomically(params.PARAMS, shipped[name])
     stage.say(said)
+
+
+def _repro(command: str, *words: str) -> None:
+    """`dvc repro`, with this interpreter's commands first; ends the program when it fails."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    repro = [sys.executable, "-m", "dvc", "repro", *words]
+    if subprocess.run(repro, env={**os.environ, "PATH": path}, check=False).returncode:
+        sys.exit(
+            f"{command}: a stage failed, its sentence is above; correct it and run this again."
+        )
 
 
 Alias = Annotated[str | None, typer.Option(help="Registry alias; by default serve.alias.")]

@@ -1,12 +1,12 @@
-"""Stage curate: recorded conversations from the sources → train and held-out tasks."""
+"""Stage curate: records of the sources → train, held-out and rejected tasks, and their account."""
+
+from pathlib import Path
 
 from envace.files import write_atomically
-from envace.inference.chat import ChatML, load_renderer
-from envace.rehearsal.act import demonstrate as acted
-from envace.rehearsal.rehearse import demonstrate as rehearsed
-from envace.tasks.curation.curate import curate
-from envace.tasks.source import Rejected, read_all
-from envace.tasks.store import write_rejected, write_tasks
+from envace.tasks.curation.curate import Desk, Origin, curate
+from envace.tasks.curation.report import CurationReport
+from envace.tasks.reports.page import write_page
+from envace.tasks.source import read_all
 from envace.tasks.task import Task
 from pipelines import params, paths, policies, stage
 from pipelines.settings import Settings
@@ -14,25 +14,29 @@ from pipelines.settings import Settings
 
 def main() -> str:
     """Reads, curates, writes."""
-    chosen, settings = params.load(), Settings.load()
+    report = run(params.load(), paths.TASKS, paths.CURATION, paths.WORK)
+    counts = f"{report.train.tasks:,} train, {report.heldout.tasks:,} held out"
+    return f"{counts}, {report.rejected:,} rejected → {paths.CURATION_PAGE}"
+
+
+def run(chosen: params.Params, target: Path, account: Path, work: Path) -> CurationReport:
+    """Curates into `target`; the report goes to `account`, its page beside it.
+
+    What was examined stays in `work`, and a run that was stopped goes on from there.
+    """
+    settings = Settings.load()
     cache = settings.sources()
-    records: list[Task | Rejected] = []
-    for source in chosen.curate.sources:
-        stage.say(f"curate: reading source {source.name}")
-        records += read_all(source.build(cache))
-    tasks = [record for record in records if isinstance(record, Task)]
-    renderer = load_renderer(policies.base(chosen, settings, tasks))
-    made = curate(records, chosen.curate.rules, lambda task: longest(renderer, task))
-    write_tasks(paths.TRAIN, made.train)
-    write_tasks(paths.HELDOUT, made.heldout)
-    write_rejected(paths.REJECTED, made.rejected)
-    write_atomically(paths.CURATION, made.report.model_dump_json(indent=1))
-    counts = f"{len(made.train):,} train, {len(made.heldout):,} held out"
-    return f"{counts}, {len(made.rejected):,} rejected → {paths.TASKS}"
-
-
-def longest(renderer: ChatML, task: Task) -> int:
-    """Tokens of the task's longest training sequence, in either role."""
-    act = acted(renderer, task.system, task.tools, task.conversation)
-    rehearse = rehearsed(renderer, task.tools, task.conversation, show_recorded=True)
-    return max(len(sequence.ids) for sequence in (act, *rehearse))
+    origins = [
+        Origin(plugin.name, stage.fingerprint(params.plain(plugin.config)), plugin.build(cache))
+        for plugin in chosen.curate.sources
+    ]
+    read = (record for origin in origins for record in read_all(origin.source))
+    tasks = (record for record in read if isinstance(record, Task))
+    count = policies.TokenCount(policies.base(chosen, settings, tasks))
+    desk = Desk(
+        cache, count, count.fingerprint, work, target, lambda it: stage.say(f"curate: {it}")
+    )
+    report = curate(origins, chosen.curate.rules, desk)
+    write_atomically(account, report.model_dump_json(indent=1))
+    write_page(report, account.with_suffix(".html"))
+    return report

@@ -19,7 +19,8 @@ from envace.plugins import Plugin, names, plugin_of
 from envace.registry.gate import Rules as GateRules
 from envace.rehearsal.act import Budget
 from envace.rollout.play import Rules as PlayRules
-from envace.tasks.curation.curate import Config as Curation
+from envace.tasks.checks.rules import by_name
+from envace.tasks.curation.config import Config as Curation
 from envace.training.abort import Limits
 from envace.training.schedule import Schedule, WarmSchedule
 from envace.worlds.world import TIERS
@@ -156,9 +157,10 @@ class Params(Config):
         """Checks the names and values that only several sections together can tell."""
         worlds = names("envace.worlds")
         _known("serve.world", [self.serve.world], worlds)
-        for plugin in (*self.curate.sources, *self.evaluate.suites):
+        for plugin in self.evaluate.suites:
             _known(f"{plugin.name}.domains", getattr(plugin.config, "domains", ()), worlds)
             _known(f"{plugin.name}.tiers", getattr(plugin.config, "tiers", ()), TIERS)
+        by_name(self.curate.rules.skip)
         shares = self.curate.rules.held_out_share
         sources = {source.name for source in self.curate.sources}
         _known("held_out_share", shares if isinstance(shares, Mapping) else (), sources)

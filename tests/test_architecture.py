@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 SOURCES = sorted([*ROOT.glob("components/**/*.py"), *ROOT.glob("pipelines/*.py")])
 PACKAGES = sorted({path.parent for path in ROOT.glob("components/envace/*/**/*.py")})
 TENSORS = re.compile(r"envace\.(grpo|training|inference\.backends\._?hf)")
-OTHER_ENVIRONMENTS = {"envace.tasks.sources._tau2_worker"}
+OTHER_ENVIRONMENTS = {"envace.tasks.sources._tau2.worker"}
 
 
 def name(path: Path) -> str:

@@ -4,7 +4,10 @@ import hashlib
 import os
 import shutil
 import uuid
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 
 def sha256_of(path: Path) -> str:
@@ -29,6 +32,20 @@ def write_atomically(path: Path, data: bytes | str) -> None:
         temp.replace(path)
     finally:
         temp.unlink(missing_ok=True)
+
+
+@contextmanager
+def scratch_beside(target: Path) -> Generator[Path]:
+    """An empty folder on the file system of `target`, which goes when the block ends."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
+        yield Path(folder)
+
+
+def clear_scratch(target: Path) -> None:
+    """Takes away what killed writers of `target` left beside it."""
+    for left in target.parent.glob(f".{target.name}.*"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def replace_folder(temp: Path, target: Path) -> None:

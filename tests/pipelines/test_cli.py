@@ -1,5 +1,6 @@
 """The command line: one sentence and exit code 1 for what is wrong, an example in every help."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -7,9 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from pipelines.cli import app
+from pipelines.yaml12 import read_yaml
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("demo", "profile", "chat", "serve")
+COMMANDS = ("demo", "curate", "profile", "chat", "serve")
 
 
 def envace(workspace: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -40,7 +45,43 @@ def test_every_command_has_help_with_an_example(command: str, checkout: Path) ->
 
 def test_help_lists_every_command(checkout: Path) -> None:
     text = envace(checkout, "--help").stdout
-    assert all(f" {command} " in text for command in COMMANDS)
+    assert all(f" {command} " in text for command in (*COMMANDS, "tasks"))
+
+
+CURATE = {
+    "sources": [{"name": "worlds", "tiers": ["one_call"], "conversations": 4}],
+    "rules": {
+        "held_out": ["worlds/retail"],
+        "held_out_share": 0,
+        "near": 0,
+        "engine": {"name": "local", "workers": 1},
+    },
+}
+
+
+def test_curation_into_a_folder_leaves_the_stage_alone(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(checkout)
+    monkeypatch.setenv("ENVACE_CACHE", str(checkout / "cache"))
+    values = {**read_yaml(checkout / "profiles/ci.yaml"), "curate": CURATE}
+    Path("own.yaml").write_text(json.dumps(values), "utf-8")
+    Path("dvc.yaml").write_text("stages: {curate: {cmd: c, deps: []}}\n", "utf-8")
+    words = ["curate", "--params", "own.yaml", "--out", "out"]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["worlds", "8", "4", "4", "0"] in lines
+    assert lines[-1][-1] == "out/curation.html"
+    assert Path("out/tasks/train/part-00000.parquet").is_file()
+    assert Path("out/curation.html").is_file()
+    assert not Path("data").exists()
+
+
+def test_other_parameters_are_never_those_of_the_stage(checkout: Path) -> None:
+    done = envace(checkout, "curate", "--params", "profiles/ci.yaml")
+    assert done.returncode == 1
+    assert done.stderr.startswith("envace: got --params alone, expected --out DIR with it")
 
 
 def test_a_profile_becomes_the_active_one(checkout: Path) -> None:

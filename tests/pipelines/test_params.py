@@ -83,6 +83,7 @@ WRONG = [
     ("evaluate.suites.0.domains", ["airlin"], "worlds.domains: there is no 'airlin'; did you"),
     ("evaluate.suites.0.tiers", ["one_cal"], "worlds.tiers: there is no 'one_cal'; did you mean"),
     ("curate.rules.held_out_share", {"wrlds": 0.1}, "held_out_share: there is no 'wrlds'; did you"),
+    ("curate.rules.skip", ["no_such_rule"], "no_such_rule"),
     ("train.budget.temperature", 0, "train.budget.temperature is 0, expected more"),
     ("warmstart.schedule.steps", -1, "warmstart.schedule.steps is -1"),
     ("train.schedule.tasks_per_step", 0, "train.schedule.tasks_per_step is 0"),

@@ -41,8 +41,8 @@ def checkout(
     text = text.replace("name: envace-ci", f"name: {request.node.name}")
     rules = "rules: {min_items: 10, margin: 0.3, min_success: 0.05}"
     Path("params.yaml").write_text(re.sub("rules: {min_items.*}", rules, text), "utf-8")
-    paths.TASKS.mkdir(parents=True)
-    paths.TRAIN.write_text("{}\n")
+    paths.TRAIN.mkdir(parents=True)
+    (paths.TRAIN / "part-00000.parquet").write_text("tasks")
     paths.REPORTS.mkdir()
 
 
@@ -161,7 +161,7 @@ def put_champion(weights: str) -> Version:
 
 def test_bytes_that_are_known_keep_their_lineage_and_say_so() -> None:
     first = registered("1")
-    paths.TRAIN.write_text('{"other": 1}\n')
+    (paths.TRAIN / "part-00000.parquet").write_text("others")
     assert registered("1") == first
 
 

@@ -13,6 +13,7 @@ from pipelines.yaml12 import read_yaml
 ROOT = Path(__file__).parents[2]
 STAGES = stages(ROOT / "dvc.yaml")
 PLUMBING = {
+    "envace",
     "envace.artifacts",
     "envace.config",
     "envace.errors",

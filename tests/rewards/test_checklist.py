@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from pydantic import JsonValue
@@ -84,7 +85,8 @@ GOOD = (called(order=7), replied("It is SENT."))
         ((called(order=8), called(order=7), replied("Sent.")), 1.0),
         ((called(order=8), replied("Sent.")), 0.2),
         ((replied("Sent."),), 0.2),
-        ((), 0.2),
+        ((replied(" "),), 0.0),
+        ((), 0.0),
     ],
 )
 def test_a_turn_scores_the_weights_of_what_it_passes(
@@ -137,8 +139,8 @@ def test_an_item_that_depends_on_an_unknown_one_never_passes() -> None:
 @pytest.mark.parametrize(
     ("wanted", "made"),
     [
-        (1, 1.0),
         (1, True),
+        (1, 1.5),
         (0, False),
         (1, "1"),
         (None, ""),
@@ -150,6 +152,56 @@ def test_values_of_another_kind_or_order_do_not_match(wanted: JsonValue, made: J
     assert not holds(CallMade(name="find", arguments={"x": wanted}), [called(x=made)])
     seen = [called(result={"x": made})]
     assert not holds(ObservationHas(name="find", fields={"x": wanted}), seen)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "made"), [(1, 1.0), (2.0, 2), ([1, {"a": 3.0}], [1.0, {"a": 3}]), (0, -0.0)]
+)
+def test_a_whole_number_is_the_same_as_a_float(wanted: JsonValue, made: JsonValue) -> None:
+    assert holds(CallMade(name="find", arguments={"x": wanted}), [called(x=made)])
+    seen = [called(result={"x": made, "y": 1})]
+    assert holds(ObservationHas(name="find", fields={"x": wanted}), seen)
+
+
+def test_prose_may_be_any_text_but_must_be_there() -> None:
+    check = CallMade(name="tell", arguments={"to": "Mia", "text": "It is late."}, loose=("text",))
+    assert holds(check, [called("tell", to="Mia", text="Sorry, late!")])
+    assert not holds(check, [called("tell", to="Max", text="It is late.")])
+    assert not holds(check, [called("tell", to="Mia")])
+    for bad in ("", " ", 7, None, ["It is late."]):
+        assert not holds(check, [called("tell", to="Mia", text=bad)])
+
+
+def test_the_order_of_a_set_is_free_but_its_items_are_not() -> None:
+    check = CallMade(name="send", arguments={"ids": ["a", "b", "b"]}, unordered=("ids",))
+    assert holds(check, [called("send", ids=["b", "a", "b"])])
+    for bad in (["a", "b"], ["a", "a", "b"], ["a", "b", "b", "c"], "abb", None, {"a": "b"}):
+        assert not holds(check, [called("send", ids=bad)])
+
+
+def test_lists_that_belong_together_are_reordered_together() -> None:
+    lists: dict[str, JsonValue] = {"old": ["a", "b"], "new": ["c", "d"]}
+    check = CallMade(name="swap", arguments=lists, unordered=("old", "new"))
+    assert holds(check, [called("swap", old=["b", "a"], new=["d", "c"])])
+    assert not holds(check, [called("swap", old=["b", "a"], new=["c", "d"])])
+    assert not holds(check, [called("swap", old=["a", "b"], new=["c"])])
+
+
+@pytest.mark.parametrize("names", [{"unordered": ("y",)}, {"loose": ("y",)}, {"unordered": ("x",)}])
+def test_a_check_of_lists_or_texts_that_are_none_never_passes(names: dict[str, Any]) -> None:
+    check = CallMade(name="find", arguments={"x": 1}, **names)
+    assert not holds(check, [called(x=1)])
+
+
+def test_a_check_without_free_arguments_is_written_and_read_as_ever() -> None:
+    old = {"kind": "call_made", "name": "find", "arguments": {"x": 1}}
+    assert CallMade.model_validate(old) == CallMade(name="find", arguments={"x": 1})
+
+
+def test_a_perfect_turn_of_any_weights_is_exactly_one() -> None:
+    items = tuple(item(str(n), 0.1, ONLY.check) for n in range(10))
+    assert sum([0.1] * 10) < 1
+    assert score(task(items, items, items), *[(called(),)] * 3) == Valid(1.0)
 
 
 def test_the_order_of_keys_does_not_matter_at_any_depth() -> None:
@@ -175,6 +227,7 @@ def test_a_response_may_hold_more_than_the_fields_that_are_asked_for() -> None:
 
 def test_no_call_at_all_may_be_asked_for() -> None:
     assert holds(OnlyCalls(names=()), [replied("Which order?")])
+    assert not holds(OnlyCalls(names=()), [replied("")])
     assert not holds(OnlyCalls(names=()), [called()])
 
 

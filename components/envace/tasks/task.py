@@ -14,15 +14,20 @@ from envace.episode import Call, Message, Record, Tool
 
 
 class CallMade(Record):
-    """Some call of the turn has this name and exactly these arguments."""
+    """Some call of the turn has this name and these arguments, no more and no fewer."""
 
     kind: Literal["call_made"] = "call_made"
     name: str
     arguments: Mapping[str, JsonValue]
+    loose: tuple[str, ...] = ()
+    """Arguments that are prose: any text that is not blank will do."""
+    unordered: tuple[str, ...] = ()
+    """Arguments that are lists of one length, read as the columns of a table whose rows may come in
+    any order: `item_ids` alone, or `item_ids` with the `new_item_ids` that replace them."""
 
 
 class OnlyCalls(Record):
-    """Every call of the turn goes to one of these tools (none: no call is made at all)."""
+    """Something is called or said, and every call goes to one of these tools (none: no call)."""
 
     kind: Literal["only_calls"] = "only_calls"
     names: tuple[str, ...]

@@ -56,27 +56,29 @@ def test_one_call_gives_half_the_score_to_the_call() -> None:
     items = _label("Cancel O-48, late.", "O-48 is cancelled.", CANCEL)
     assert _weights(items) == {
         "call-1": 0.5,
-        "result-1": 0.2,
+        "final-state": 0.2,
         "only-calls": 0.1,
         "reply-1": 0.1,
         "reply-2": 0.1,
     }
     assert {name: item.check for name, item in items.items()} == {
         "call-1": CallMade(name="cancel", arguments={"order": "O-48", "reason": "late"}),
-        "result-1": ObservationHas(name="cancel", fields={"order": "O-48", "status": "cancelled"}),
+        "final-state": ObservationHas(
+            name="cancel", fields={"order": "O-48", "status": "cancelled"}
+        ),
         "only-calls": OnlyCalls(names=("cancel",)),
         "reply-1": ReplyHas(any_of=("cancelled",)),
         "reply-2": ReplyHas(any_of=("O-48",)),
     }
 
 
-def test_two_calls_share_what_their_kind_weighs() -> None:
+def test_a_call_that_changes_something_weighs_twice_as_much_as_one_that_reads() -> None:
     items = _label("Cancel my lamp.", "O-48 is cancelled.", FIND, CANCEL)
     assert _weights(items) == {
-        "call-1": 0.25,
-        "call-2": 0.25,
-        "result-1": 0.1,
-        "result-2": 0.1,
+        "call-1": round(0.5 / 3, 12),
+        "call-2": round(1 / 3, 12),
+        "final-state": round(0.4 / 3, 12),
+        "result-1": round(0.2 / 3, 12),
         "only-calls": 0.1,
         "reply-1": 0.1,
         "reply-2": 0.1,
@@ -84,14 +86,25 @@ def test_two_calls_share_what_their_kind_weighs() -> None:
     assert items["only-calls"].check == OnlyCalls(names=("cancel", "find"))
 
 
-def test_only_calls_are_required_for_the_next_turn_and_replies_depend_on_them() -> None:
+def test_calls_that_only_read_weigh_the_same() -> None:
+    again = ("find", {"name": "Mia", "item": "desk"}, {"order": "O-50"})
+    weights = _weights(_label("Where are they?", "On the way.", FIND, again))
+    assert weights["call-1"] == weights["call-2"] == round(0.25 / 0.8, 12)
+
+
+def test_what_was_changed_is_required_and_replies_rest_on_it() -> None:
     items = _label("Cancel my lamp.", "O-48 is cancelled.", FIND, CANCEL)
-    assert [name for name, item in items.items() if item.required_for_next_turn] == [
-        "call-1",
-        "call-2",
-    ]
-    assert items["reply-1"].dependence == ("call-1", "call-2")
-    assert items["result-2"].dependence == ("call-2",)
+    assert [name for name, item in items.items() if item.required_for_next_turn] == ["call-2"]
+    assert items["reply-1"].dependence == ("call-2",)
+    assert items["final-state"].dependence == ("call-2",)
+    assert items["result-1"].dependence == ("call-1",)
+
+
+def test_without_a_change_all_reads_are_required_and_replies_rest_on_them() -> None:
+    again = ("find", {"name": "Mia", "item": "desk"}, {"order": "O-50"})
+    items = _label("Where are they?", "O-48 and O-50 are pending.", FIND, again)
+    required = [name for name, item in items.items() if item.required_for_next_turn]
+    assert tuple(required) == items["reply-1"].dependence == ("call-1", "call-2")
 
 
 def test_a_refused_call_is_asked_for_and_its_reply_must_say_so() -> None:
@@ -180,10 +193,86 @@ def test_the_same_call_twice_is_asked_for_once() -> None:
 
 
 def test_a_call_to_a_tool_that_is_not_offered_is_no_example() -> None:
-    assert set(_label("?", "ok", ("fly", {}, {"a": 1}))) == {"only-calls"}
+    items = _label("?", "ok", ("fly", {}, {"a": 1}))
+    assert {name: item.check for name, item in items.items()} == {
+        "only-calls": OnlyCalls(names=("fly",))
+    }
 
 
 def test_an_unfinished_recording_is_labelled_as_far_as_it_goes() -> None:
     assert checklists([], TOOLS) == ()
     cut = _turn("Cancel it.", "", CANCEL)[:2]
     assert [item.id for item in checklists(cut, TOOLS)[0]] == ["only-calls"]
+
+
+def _find(number: int, result: JsonValue = None) -> tuple[str, Mapping[str, JsonValue], JsonValue]:
+    return "find", {"name": f"N{number}"}, result or {"n": number}
+
+
+def _cancel(number: int) -> tuple[str, Mapping[str, JsonValue], JsonValue]:
+    return "cancel", {"order": f"O-{number}", "reason": "late"}, {"order": f"O-{number}"}
+
+
+def test_a_long_turn_is_asked_for_its_changes_and_its_first_reads() -> None:
+    items = _label("?", "Done.", *map(_find, range(27)), *map(_cancel, range(3)))
+    calls = [name for name in items if name.startswith("call")]
+    assert calls == [f"call-{n}" for n in (1, 2, 3, 4, 5, 28, 29, 30)]
+    assert [name for name in items if name not in calls] == [
+        "final-state", "result-1", "result-2", "result-3", "only-calls",
+    ]  # fmt: skip
+    assert items["final-state"].check == ObservationHas(name="cancel", fields={"order": "O-2"})
+
+
+def test_of_many_changes_the_last_are_asked_for() -> None:
+    items = _label("?", "Done.", *map(_cancel, range(12)))
+    assert [name for name in items if name.startswith("call")] == [
+        f"call-{number}" for number in range(5, 13)
+    ]
+
+
+def test_the_final_state_is_first_of_all_what_no_result_before_it_showed() -> None:
+    order = {"order": "O-48", "item": "lamp", "owner": "Mia", "paid": True, "status": "pending"}
+    after = {**order, "status": "cancelled", "refund": 12}
+    found, done = _find(1, {**order}), ("cancel", {"order": "O-48"}, {**after})
+    check = _label("?", "Done.", found, done)["final-state"].check
+    assert check == ObservationHas(
+        name="cancel",
+        fields={"status": "cancelled", "refund": 12, "order": "O-48", "item": "lamp"},
+    )
+
+
+@pytest.mark.parametrize(
+    "result",
+    [{"error": "SHIPPED"}, "Error: it is shipped", {"result": "Error: no"}, {"success": False}],
+)
+def test_a_change_that_failed_leaves_no_final_state(result: JsonValue) -> None:
+    items = _label("Cancel it.", "Sorry.", FIND, ("cancel", {"order": "O-48"}, result))
+    assert "final-state" not in items
+    assert items["call-1"].weight == items["call-2"].weight
+
+
+def test_a_change_that_passes_when_made_again_is_a_change() -> None:
+    failed = ("cancel", CANCEL[1], {"error": "BUSY"})
+    items = _label("Cancel it.", "Done.", FIND, failed, CANCEL)
+    assert [name for name, item in items.items() if item.required_for_next_turn] == ["call-2"]
+    assert items["final-state"].dependence == ("call-2",)
+
+
+def test_prose_need_not_be_repeated_word_for_word() -> None:
+    text = "The customer wants to cancel an order that is shipped already."
+    items = _label("?", "ok", ("cancel", {"order": "O-48", "reason": text}, {"ok": True}))
+    assert items["call-1"].check == CallMade(
+        name="cancel", arguments={"order": "O-48", "reason": text}, loose=("reason",)
+    )
+    assert "any text is right as reason" in items["call-1"].pass_condition
+
+
+def test_calls_that_differ_in_prose_alone_are_one_item() -> None:
+    texts = ("I must find out what happened to it.", "I must see who else could know about it.")
+    thoughts = [("find", {"name": text}, {"n": 1}) for text in texts]
+    assert set(_label("?", "ok", *thoughts)) == {"call-1", "result-1", "only-calls"}
+
+
+def test_a_float_may_be_said_in_other_forms() -> None:
+    items = _label("?", "It is 1,234.50 in all.", ("find", {"name": "x"}, {"total": 1234.5}))
+    assert items["reply-1"].check == ReplyHas(any_of=("1234.5", "1,234.5", "1,234.50", "1234.50"))

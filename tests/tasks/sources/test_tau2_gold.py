@@ -1,7 +1,11 @@
 """tau2's played gold solutions become tasks."""
 
+import json
+import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,19 +15,28 @@ from envace.errors import HashMismatch, TaskError
 from envace.files import sha256_of
 from envace.tasks.checks.rules import problem
 from envace.tasks.source import Rejected, read_all
-from envace.tasks.sources.tau2_gold import Config, build, tasks
+from envace.tasks.sources._tau2.golds import Offer, tasks
+from envace.tasks.sources.tau2_gold import Config, build
 from envace.tasks.task import Task
 
 PLAYED = Path(__file__).with_name("fixtures") / "tau2_gold.jsonl"
-REAL = Path(__file__).parents[2] / ".venv-tau2" / "bin" / "python"
+REAL = Path(__file__).parents[3] / ".venv-tau2" / "bin" / "python"
 
 
-def read(**config: object) -> list[Task | Rejected]:
-    return list(tasks(PLAYED.read_text(), Config.read(config, "tau2_gold")))
+OFFER = Offer("retail", extra_tools=2, terse_tools=False, full_policy=False, seed=0)
 
 
-def task(number: int, **config: object) -> Task:
-    found = read(**config)[number]
+def read(**changes: Any) -> list[Task | Rejected]:
+    return list(tasks(PLAYED.read_text().splitlines(), replace(OFFER, **changes)))
+
+
+def of_retail(**fields: Any) -> Config:
+    """The source of the fixture's hash."""
+    return Config(domains=("retail",), sha256={"retail": sha256_of(PLAYED)}, **fields)
+
+
+def task(number: int, **changes: Any) -> Task:
+    found = read(**changes)[number]
     assert isinstance(found, Task)
     return found
 
@@ -69,8 +82,10 @@ def test_a_reply_tells_what_the_user_must_be_told() -> None:
 
 def test_a_failed_or_absent_solution_is_rejected_with_its_reason() -> None:
     assert read()[2:4] == [
-        Rejected("tau2_gold", "2", "failed_call: cancel_order answered 'Error: Order not found'"),
-        Rejected("tau2_gold", "3", "no_call: its gold solution makes none"),
+        Rejected(
+            "tau2_gold", "retail/2", "failed_call: cancel_order answered 'Error: Order not found'"
+        ),
+        Rejected("tau2_gold", "retail/3", "no_call: its gold solution makes none"),
     ]
 
 
@@ -105,7 +120,7 @@ def test_every_task_is_valid_and_has_one_checklist() -> None:
 
 def test_solutions_are_played_once(interpreter: Callable[[str], Path], tmp_path: Path) -> None:
     python = interpreter(f"cat {PLAYED}")
-    source = build(Config(python=python, sha256=sha256_of(PLAYED)), Cache(tmp_path / "cache"))
+    source = build(of_retail(python=python), Cache(tmp_path / "cache"))
     first = list(read_all(source))
     python.unlink()
     assert list(read_all(source)) == first == read()
@@ -114,7 +129,7 @@ def test_solutions_are_played_once(interpreter: Callable[[str], Path], tmp_path:
 def test_altered_solutions_are_played_again(
     interpreter: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    config = Config(python=interpreter(f"cat {PLAYED}"), sha256=sha256_of(PLAYED))
+    config = of_retail(python=interpreter(f"cat {PLAYED}"))
     source = build(config, Cache(tmp_path / "cache"))
     first = list(read_all(source))
     (kept,) = (tmp_path / "cache" / "tau2_gold").iterdir()
@@ -125,8 +140,9 @@ def test_altered_solutions_are_played_again(
 def test_solutions_of_another_hash_are_refused_and_not_kept(
     interpreter: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    source = build(Config(python=interpreter(f"cat {PLAYED}")), Cache(tmp_path / "cache"))
-    with pytest.raises(HashMismatch, match=r"python plays them, have sha256 \w{64}, expected 265c"):
+    config = Config(python=interpreter(f"cat {PLAYED}"), domains=("retail",))
+    source = build(config, Cache(tmp_path / "cache"))
+    with pytest.raises(HashMismatch, match=r"python plays them, have sha256 \w{64}, expected 579b"):
         list(read_all(source))
     assert not (tmp_path / "cache").exists()
 
@@ -149,15 +165,62 @@ def test_a_broken_environment_is_one_sentence_and_nothing_is_kept(
 
 def test_output_that_is_not_the_workers_is_refused() -> None:
     with pytest.raises(TaskError, match="cannot be read"):
-        list(tasks("{}\n", Config()))
+        list(tasks(["{}"], OFFER))
     with pytest.raises(TaskError, match="cannot be read"):
-        list(tasks("", Config()))
+        list(tasks([], OFFER))
+
+
+def test_a_ticket_is_what_is_asked_and_names_the_kind_of_issue() -> None:
+    header, line, *_ = PLAYED.read_text().splitlines()
+    gold = {**json.loads(line), "id": "[mms_issue]x|y[PERSONA:Easy]", "ticket": "No MMS."}
+    (made,) = tasks([header, json.dumps(gold)], replace(OFFER, domain="telecom"))
+    assert isinstance(made, Task)
+    assert made.conversation[0] == Message(role="user", content="No MMS.")
+    assert (made.tier, made.family, made.domain) == ("mms_issue", "tau2_telecom", "tau2_telecom")
+
+
+def test_a_solution_after_which_the_assertions_do_not_hold_is_rejected() -> None:
+    header, line, *_ = PLAYED.read_text().splitlines()
+    gold = {**json.loads(line), "failed_assertions": ["assert_can_send_mms"]}
+    assert list(tasks([header, json.dumps(gold)], OFFER)) == [
+        Rejected(
+            "tau2_gold",
+            "retail/0",
+            "failed_assertion: assert_can_send_mms does not hold in the end",
+        )
+    ]
+
+
+def test_the_policy_is_short_or_tau2s_own() -> None:
+    assert task(0).system.startswith("You serve the customers of an online shop.")
+    header = json.loads(PLAYED.read_text().splitlines()[0])
+    assert task(0, full_policy=True).system == header["policy"]
+
+
+def test_a_part_holds_some_tasks_of_a_domain(
+    interpreter: Callable[[str], Path], tmp_path: Path
+) -> None:
+    source = build(of_retail(python=interpreter(f"cat {PLAYED}")), Cache(tmp_path / "cache"))
+    (part,) = source.parts()
+    halves = [
+        part.model_copy(update={"stop": 2}),
+        part.model_copy(update={"start": 2}),
+    ]
+    assert [item for half in halves for item in source.read(half)] == list(source.read(part))
+    assert pickle.loads(pickle.dumps(source)) == source
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="tau2 is not installed; `make setup` does it")
-def test_the_real_environment_plays_the_train_split(tmp_path: Path) -> None:
-    found = list(read_all(build(Config(python=REAL), Cache(tmp_path))))
+@pytest.mark.parametrize(
+    ("domain", "count", "failed", "without_call"), [("retail", 74, 12, 2), ("airline", 30, 0, 5)]
+)
+def test_the_real_environment_plays_the_train_split(
+    tmp_path: Path, domain: Any, count: int, failed: int, without_call: int
+) -> None:
+    config = Config(python=REAL, domains=(domain,))
+    found = list(read_all(build(config, Cache(tmp_path))))
     reasons = [item.reason.split(":")[0] for item in found if isinstance(item, Rejected)]
-    assert len(found) == 74
-    assert (reasons.count("failed_call"), reasons.count("no_call")) == (12, 2)
-    assert [problem(item) for item in found if isinstance(item, Task)] == [None] * 60
+    assert len(found) == count
+    assert (reasons.count("failed_call"), reasons.count("no_call")) == (failed, without_call)
+    kept = [item for item in found if isinstance(item, Task)]
+    assert [problem(item) for item in kept] == [None] * (count - failed - without_call)

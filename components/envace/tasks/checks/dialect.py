@@ -1,36 +1,40 @@
-"""Tool schemas are untrusted: a closed dialect of JSON Schema, and what breaks it.
+"""Tool schemas and arguments are untrusted: what breaks a schema, and what breaks it.
 
-One idea: a schema may not refer to anything (`$ref`), nothing is ever fetched, and every value is
-finite, shallow and small, so that checking it is bounded in time and memory.
+One idea: nothing is ever fetched, every value is finite, shallow and small, and every schema is in
+a closed dialect (`schema`), so that checking a value is bounded in time and memory.
 """
 
 import json
 import math
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
+from typing import Any
 
-from jsonschema import Draft202012Validator, FormatChecker
-from jsonschema.exceptions import SchemaError
+import orjson
+from jsonschema import Draft202012Validator, FormatChecker, validators
+from jsonschema.exceptions import ValidationError
 from pydantic import JsonValue
 from referencing import Registry
 
 from envace.episode import Tool
+from envace.strict_json import canonical
+from envace.tasks.checks.schema import Refused, closed, pattern
 
 MAX_DEPTH = 8
 """Levels of nesting of a value; a schema takes two (`properties` and the property) for each."""
 MAX_BYTES = 65_536
 """Size of one schema, arguments object, result or message, as UTF-8."""
-MAX_PATTERN = 200
-"""Characters of a regular expression in a schema."""
 MAX_MESSAGE = 200
 """Characters of one error message that quotes untrusted text."""
+MAX_ERRORS = 20
+"""Errors of one arguments object that are looked for."""
 
-_REFERENCES = {"$ref", "$dynamicRef", "$recursiveRef"}
-_REPEATED_GROUP = re.compile(r"\)[*+{]")
-# The format "regex" compiles the checked text itself, which deep nesting can break.
-_FORMATS = FormatChecker(set(Draft202012Validator.FORMAT_CHECKER.checkers) - {"regex"})
+_FORMATS = FormatChecker(
+    ("date", "time", "date-time", "duration", "email", "ipv4", "ipv6", "uuid", "hostname", "uri")
+)
+"""Formats whose checks take linear time; any other is an annotation."""
 
 
 def arguments_errors(tool: Tool, arguments: Mapping[str, JsonValue]) -> tuple[str, ...]:
@@ -43,7 +47,7 @@ def arguments_errors(tool: Tool, arguments: Mapping[str, JsonValue]) -> tuple[st
         return (f"arguments: {found}",)
     errors = {
         short(f"{error.json_path.removeprefix('$').lstrip('.') or 'arguments'}: {error.message}")
-        for error in validator.iter_errors(value)
+        for error in islice(validator.iter_errors(value), MAX_ERRORS)
     }
     return tuple(sorted(errors))
 
@@ -54,39 +58,27 @@ def schema_problem(tool: Tool) -> str | None:
     return validator if isinstance(validator, str) else None
 
 
-def _schema_text(tool: Tool) -> str:
-    return json.dumps(dict(tool.parameters), sort_keys=True)
-
-
-@lru_cache(maxsize=1024)
-def _validator(schema_text: str) -> Draft202012Validator | str:
-    """The validator of a schema, or why there is none."""
-    schema: dict[str, JsonValue] = json.loads(schema_text)
-    if found := unbounded(schema, 2 * MAX_DEPTH) or _open(schema):
-        return found
-    if schema.get("type", "object") != "object":
-        return f"its type is {short(repr(schema['type']))}, expected 'object'"
+def _schema_text(tool: Tool) -> bytes:
+    """Bytes by which a schema is known; equal ones are equal schemas."""
     try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        return short(f"{error.json_path}: {error.message}")
-    return Draft202012Validator(schema, registry=Registry(), format_checker=_FORMATS)
+        return orjson.dumps(dict(tool.parameters), option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # a large integer, or half of a surrogate pair
+        return canonical(dict(tool.parameters)).encode(errors="surrogatepass")
 
 
-def _open(schema: JsonValue) -> str | None:
-    """The first part of a schema that leaves the closed dialect."""
-    for part, _ in walk(schema):
-        if not isinstance(part, dict):
-            continue
-        if found := _REFERENCES & part.keys():
-            return f"it holds {min(found)}, and references are not followed; write it out in place"
-        named = part.get("patternProperties")
-        for pattern in (part.get("pattern"), *(named if isinstance(named, dict) else ())):
-            if isinstance(pattern, str) and (
-                len(pattern) > MAX_PATTERN or _REPEATED_GROUP.search(pattern)
-            ):
-                return f"its pattern {short(pattern)!r} is too long or repeats a group"
-    return None
+@lru_cache(maxsize=4096)
+def _validator(schema_text: bytes) -> Draft202012Validator | str:
+    """The validator of a schema, or why there is none."""
+    schema: dict[str, JsonValue] = json.loads(schema_text.decode(errors="surrogatepass"))
+    if found := unbounded(schema, 2 * MAX_DEPTH):
+        return found
+    try:
+        written = closed(schema)
+    except Refused as error:
+        return short(str(error))
+    if written.get("type", "object") != "object":
+        return f"its type is {short(repr(written['type']))}, expected 'object'"
+    return Validator(written, registry=Registry(), format_checker=_FORMATS)
 
 
 def walk(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
@@ -122,3 +114,58 @@ def unbounded(value: JsonValue, max_depth: int) -> str | None:
 def short(text: str) -> str:
     """`text` cut to `MAX_MESSAGE` characters."""
     return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + "…"
+
+
+def _pattern(_: Any, expected: str, value: JsonValue, __: Any) -> Iterator[ValidationError]:
+    if isinstance(value, str) and not _matches(expected, value):
+        yield ValidationError(f"{value!r} does not match {expected!r}")
+
+
+def _pattern_properties(
+    validator: Any, patterns: Mapping[str, Any], value: JsonValue, _: Any
+) -> Iterator[ValidationError]:
+    for name, part in value.items() if isinstance(value, dict) else ():
+        for expected, schema in patterns.items():
+            if _matches(expected, name):
+                yield from validator.descend(part, schema, path=name, schema_path=expected)
+
+
+def _additional_properties(
+    validator: Any, allowed: Any, value: JsonValue, schema: Mapping[str, Any]
+) -> Iterator[ValidationError]:
+    if not isinstance(value, dict):
+        return
+    patterns = schema.get("patternProperties", {})
+    extra = [
+        name
+        for name in value
+        if name not in schema.get("properties", {})
+        and not any(_matches(expected, name) for expected in patterns)
+    ]
+    if allowed is False and extra:
+        names = ", ".join(map(repr, sorted(extra)))
+        yield ValidationError(
+            f"Additional properties are not allowed ({names} {_were(extra)} unexpected)"
+        )
+    elif isinstance(allowed, dict):
+        for name in extra:
+            yield from validator.descend(value[name], allowed, path=name)
+
+
+def _were(names: list[str]) -> str:
+    return "was" if len(names) == 1 else "were"
+
+
+def _matches(expected: str, text: str) -> bool:
+    return pattern(expected).search(text.encode(errors="replace").decode()) is not None
+
+
+Validator = validators.extend(
+    Draft202012Validator,
+    {
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+    },
+)
+"""Draft 2020-12 with regular expressions of linear time."""

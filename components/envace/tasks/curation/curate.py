@@ -1,146 +1,162 @@
 """Curation turns what sources yield into a train set and a held-out set, and accounts for the rest.
 
-Every record ends in exactly one place: train, held out, or rejected with a reason. The order is
-validate, exact duplicates, split, token budget of the train side. Pure: no file is read or written.
+Every record ends in exactly one place: train, held out, or rejected with a reason. Two steps:
+parts are examined side by side (`examine`), then put together in order (`reduce`). What was
+examined stays in the work folder, so that a run that was killed goes on where it was, and one with
+more data examines only that; the bytes that come out are the same.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Annotated
+import fcntl
+import hashlib
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
 
-from pydantic import Field
-
-from envace.config import Config as BaseConfig
-from envace.episode import Record
+import envace
+from envace.artifacts import Cache
 from envace.errors import TaskError
-from envace.tasks.checks.rules import problem, within_tokens
-from envace.tasks.curation.split import split_of
-from envace.tasks.overlap import exact as dedupe
-from envace.tasks.source import Rejected
+from envace.files import clear_scratch, replace_folder, scratch_beside, sha256_of
+from envace.strict_json import canonical
+from envace.tasks.checks.rules import by_name
+from envace.tasks.curation.config import Config
+from envace.tasks.curation.examine import Checks, Job, examine
+from envace.tasks.curation.reduce import decide, write
+from envace.tasks.curation.report import CurationReport
+from envace.tasks.curation.split import Split
+from envace.tasks.overlap import decontaminate, manifest
+from envace.tasks.overlap.near import Near
+from envace.tasks.source import Source
 from envace.tasks.task import Task
 
-SAMPLES = 3
-"""How many records a reason names as examples."""
-
-Share = Annotated[float, Field(ge=0, lt=1)]
+SAY_EVERY_S = 2.0
 
 
-class Config(BaseConfig):
-    """What is kept, and how much of it is held out."""
+class Engine(Protocol):
+    """Where parts are examined: what `build(config)` of an engine plug-in returns."""
 
-    max_tokens: int = Field(default=20_000, gt=0)
-    """Longest task that trains, in tokens of the policy; held-out ones may be longer."""
-    held_out_share: Share | Mapping[str, Share] = 0.1
-    """Share of the tasks that is never trained on; or one a source (0 for a source not named)."""
-    salt: str = "envace"
-    """Changes which tasks are held out, not how many."""
+    def run(self, work: Callable[[Job], Path], jobs: Sequence[Job]) -> Iterator[Path]:
+        """Does `work` for each job and yields what it returns, in the order of the jobs.
 
-
-class Reason(Record):
-    """How often a reason dropped a record."""
-
-    code: str
-    count: int
-    samples: tuple[str, ...]
-    """The first records that it dropped, as `source record: reason`."""
-
-
-class Side(Record):
-    """What one side of the split holds."""
-
-    tasks: int
-    sources: Mapping[str, int]
-    domains: Mapping[str, int]
-    tiers: Mapping[str, int]
-
-
-class CurationReport(Record):
-    """Where every record went."""
-
-    records: int
-    train: Side
-    heldout: Side
-    rejected: int
-    reasons: tuple[Reason, ...]
-    """Most frequent first."""
+        Raises what `work` raises, and `TaskError` when a worker is lost.
+        """
+        ...
 
 
 @dataclass(frozen=True)
-class Curated:
-    """The outcome of a curation."""
+class Origin:
+    """A source with what tells it from another of its kind."""
 
-    train: tuple[Task, ...]
-    heldout: tuple[Task, ...]
-    rejected: tuple[Rejected, ...]
-    report: CurationReport
-
-
-def curate(
-    records: Iterable[Task | Rejected], config: Config, count: Callable[[Task], int]
-) -> Curated:
-    """Curates `records`; `count` gives a task's tokens. Raises `TaskError` if none can train."""
-    tasks, rejected = _drop(records, problem)
-    tasks, duplicates = dedupe.exact(tasks)
-    sides = [split_of(task.id, _share(config, task.source), config.salt) for task in tasks]
-    train = tuple(t for t, side in zip(tasks, sides, strict=True) if side == "train")
-    heldout = tuple(t for t, side in zip(tasks, sides, strict=True) if side == "heldout")
-    train, long = _drop(train, lambda task: within_tokens(task, count, config.max_tokens))
-    rejected = (*rejected, *duplicates, *long)
-    report = CurationReport(
-        records=len(train) + len(heldout) + len(rejected),
-        train=_side(train),
-        heldout=_side(heldout),
-        rejected=len(rejected),
-        reasons=_reasons(rejected),
-    )
-    if not train:
-        raise TaskError(_nothing_left(report))
-    return Curated(train, heldout, rejected, report)
+    name: str
+    """Of the plug-in."""
+    key: str
+    """Its configuration, as text."""
+    source: Source
 
 
-def _drop(
-    records: Iterable[Task | Rejected], reason: Callable[[Task], str | None]
-) -> tuple[tuple[Task, ...], tuple[Rejected, ...]]:
-    kept: list[Task] = []
-    rejected: list[Rejected] = []
-    for record in records:
-        if isinstance(record, Rejected):
-            rejected.append(record)
-        elif found := reason(record):
-            rejected.append(Rejected(record.source, record.id, found))
-        else:
-            kept.append(record)
-    return tuple(kept), tuple(rejected)
+@dataclass(frozen=True)
+class Desk:
+    """What curation works with and where."""
+
+    cache: Cache
+    count: Callable[[Task], int]
+    """Tokens of a task; picklable."""
+    counter: str
+    """Changes when `count` counts otherwise."""
+    work: Path
+    """Folder of examined parts; it may be deleted at any time."""
+    target: Path
+    """Folder that becomes `train`, `heldout` and `rejected`."""
+    told: Callable[[str], None] = field(default=lambda _: None)
+    """Is told how far it is."""
 
 
-def _share(config: Config, source: str) -> float:
-    share = config.held_out_share
-    return share.get(source, 0.0) if isinstance(share, Mapping) else share
+def curate(origins: Sequence[Origin], config: Config, desk: Desk) -> CurationReport:
+    """Curates all records of the sources and replaces `desk.target` by the outcome.
+
+    Raises `TaskError` if no task can train; then, as whenever it is stopped, the target is as it
+    was.
+    """
+    rules = by_name(config.skip)
+    split = Split(frozenset(config.held_out), config.held_out_share, config.salt)
+    compared = _manifest(config, desk)
+    checks = Checks(rules, config.languages, compared, split, desk.count, config.max_tokens)
+    with _alone(desk.work):
+        clear_scratch(desk.target)
+        files = _examined(_jobs(origins, config, checks, desk), config, desk)
+        desk.told("putting the parts together")
+        decided = decide(files, Near(config.near) if config.near else None)
+        benchmarks = decontaminate.load(compared).benchmarks if compared else {}
+        with scratch_beside(desk.target) as temp:
+            report = write(files, decided, temp / "new", config.shard_tasks).report(benchmarks)
+            if not report.train.tasks:
+                raise TaskError(_nothing_left(report))
+            replace_folder(temp / "new", desk.target)
+        for old in {*desk.work.glob("*.parquet")} - {*files}:
+            old.unlink()
+    return report
 
 
-def _side(tasks: tuple[Task, ...]) -> Side:
-    def counts(values: Iterable[str]) -> dict[str, int]:
-        return dict(sorted(Counter(values).items()))
-
-    return Side(
-        tasks=len(tasks),
-        sources=counts(task.source for task in tasks),
-        domains=counts(task.domain for task in tasks),
-        tiers=counts(task.tier for task in tasks),
-    )
+def _manifest(config: Config, desk: Desk) -> Path | None:
+    if not config.decontaminate.benchmarks:
+        return None
+    desk.told(f"items of {', '.join(config.decontaminate.benchmarks)} to compare with")
+    return manifest.build(config.decontaminate, desk.cache)
 
 
-def _reasons(rejected: tuple[Rejected, ...]) -> tuple[Reason, ...]:
-    found: dict[str, list[str]] = {}
-    for record in rejected:
-        sample = f"{record.source} {record.record}: {record.reason}"
-        found.setdefault(record.reason.partition(":")[0], []).append(sample)
-    ordered = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
-    return tuple(
-        Reason(code=code, count=len(samples), samples=tuple(samples[:SAMPLES]))
-        for code, samples in ordered
-    )
+def _jobs(origins: Sequence[Origin], config: Config, checks: Checks, desk: Desk) -> list[Job]:
+    """One a part, in order; the name of its file holds all that its rows depend on."""
+    chosen = config.model_dump(mode="json", exclude={"engine", "near", "shard_tasks"})
+    compared = sha256_of(checks.manifest) if checks.manifest else ""
+    common = [_code(), chosen, compared, desk.counter]
+    jobs: list[Job] = []
+    for origin in origins:
+        desk.told(f"source {origin.name}")
+        for part in origin.source.parts():
+            known = [*common, origin.name, origin.key, part.model_dump(mode="json")]
+            name = hashlib.sha256(canonical(known).encode()).hexdigest()[:32]
+            jobs.append(Job(origin.source, part, checks, desk.work / f"{name}.parquet"))
+    return jobs
+
+
+def _code() -> str:
+    """A hash of the code that makes rows of records."""
+    root = Path(envace.__path__[0])
+    files = [*root.glob("tasks/**/*.py"), *root.glob("worlds/*.py"), *root.glob("*.py")]
+    hashes = "".join(sha256_of(path) for path in sorted(files))
+    return hashlib.sha256(hashes.encode()).hexdigest()
+
+
+def _examined(jobs: Sequence[Job], config: Config, desk: Desk) -> list[Path]:
+    """The jobs' files, in order, after those that are missing were made."""
+    missing = [job for job in jobs if not job.target.exists()]
+    if len(missing) < len(jobs):
+        desk.told(f"{len(jobs) - len(missing)} of {len(jobs)} parts were examined before")
+    engine: Engine = config.engine.build()
+    said = time.monotonic()
+    for done, _ in enumerate(engine.run(examine, missing), 1):
+        if time.monotonic() - said > SAY_EVERY_S or done == len(missing):
+            desk.told(f"{done} of {len(missing)} parts examined")
+            said = time.monotonic()
+    return [job.target for job in jobs]
+
+
+@contextmanager
+def _alone(work: Path) -> Generator[None]:
+    """Holds the work folder against other curations."""
+    work.mkdir(parents=True, exist_ok=True)
+    with (work / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TaskError(
+                f"another curation is at work in {work}; wait until it is done, or stop it."
+            ) from None
+        for left in work.glob(".*.parquet.*"):
+            left.unlink(missing_ok=True)
+        yield
 
 
 def _nothing_left(report: CurationReport) -> str:

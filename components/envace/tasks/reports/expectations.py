@@ -12,33 +12,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from envace.files import replace_folder
-from envace.tasks.overlap.exact import content_hash
-from envace.tasks.task import Task
+from envace.tasks.checks.shape import MAX_CALLS, MAX_TOOLS, MAX_TURNS
+from envace.tasks.curation.config import Config
+from envace.tasks.reports.frame import frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-COLUMNS = {
-    "id": "object",
-    "source": "object",
-    "domain": "object",
-    "tier": "object",
-    "split": "object",
-    "content": "object",
-    "n_tools": "int64",
-    "n_turns": "int64",
-    "n_calls": "int64",
-    "weights_sum": "float64",
-}
-MAX_TOOLS, MAX_TURNS, MAX_CALLS = 128, 50, 200
+WEIGHTS_OFF = 1e-6
+"""How far from 1 the weights of a turn may sum up to."""
 
 
 @dataclass(frozen=True)
 class Rule:
     """One expectation of Great Expectations, not yet run."""
 
+    name: str
+    """What it is called here."""
     kind: str
-    """Its name without `expect_`."""
+    """Its name there, without `expect_`."""
     column: str | None
     """The column that it is about; None: the table."""
     limits: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -51,40 +43,45 @@ class Validation:
     success: bool
     n_expectations: int
     failures: tuple[str, ...]
-    """One line for each expectation that failed."""
+    """One line for each expectation that failed; it begins with the rule's name."""
     page: Path
     """The Data Docs page."""
 
 
-def validate(train: Sequence[Task], heldout: Sequence[Task], folder: Path) -> Validation:
-    """Validates both sides of the split; `folder` is replaced by the Data Docs site."""
-    return check(frame(train, heldout), suite(), folder)
+def validate(train: Path, heldout: Path, config: Config, folder: Path) -> Validation:
+    """Validates both sides of the split, each in its folder; `folder` becomes the Data Docs site.
+
+    Raises `TaskError` when a side cannot be read.
+    """
+    return check(frame(train, heldout), suite(config), folder)
 
 
-def frame(train: Sequence[Task], heldout: Sequence[Task]) -> "DataFrame":
-    """One row a task."""
-    import pandas as pd
-
-    sides = [("train", task) for task in train] + [("heldout", task) for task in heldout]
-    rows = [_row(task, side) for side, task in sides]
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
-
-
-def suite() -> tuple[Rule, ...]:
-    """What must hold of the tasks; the row count first."""
+def suite(config: Config) -> tuple[Rule, ...]:
+    """What must hold of tasks that were curated so; the row counts first."""
     texts = ("source", "domain", "tier")
+    limits = (
+        _between("tools", "n_tools", 0, MAX_TOOLS),
+        _between("turns", "n_turns", 0, MAX_TURNS),
+        _between("calls", "n_calls", 0, MAX_CALLS),
+    )
     return (
-        Rule("table_row_count_to_be_between", None, {"min_value": 1}),
-        Rule("column_distinct_values_to_contain_set", "split", {"value_set": ["train"]}),
-        Rule("column_values_to_be_unique", "id"),
-        Rule("column_values_to_be_unique", "content"),
-        *(Rule("column_values_to_not_be_null", name) for name in ("id", *texts)),
-        *(Rule("column_value_lengths_to_be_between", name, {"min_value": 1}) for name in texts),
-        _between("n_tools", 1, MAX_TOOLS),
-        _between("n_turns", 1, MAX_TURNS),
-        _between("n_calls", 0, MAX_CALLS),
-        Rule("column_max_to_be_between", "n_calls", {"min_value": 1}),
-        _between("weights_sum", 1 - 1e-6, 1 + 1e-6),
+        Rule("tasks", "table_row_count_to_be_between", None, {"min_value": 1}),
+        _holds("train_tasks", "train"),
+        _holds("heldout_tasks", "heldout"),
+        Rule("ids_unique", "column_values_to_be_unique", "id"),
+        Rule("contents_unique", "column_values_to_be_unique", "content"),
+        *(Rule(f"{n}_there", "column_values_to_not_be_null", n) for n in ("id", *texts)),
+        *(
+            Rule(f"{n}_said", "column_value_lengths_to_be_between", n, {"min_value": 1})
+            for n in texts
+        ),
+        *(() if "too_many" in config.skip else limits),
+        Rule("user_messages", "column_values_to_be_between", "n_turns", {"min_value": 1}),
+        Rule("some_call", "column_max_to_be_between", "n_calls", {"min_value": 1}),
+        _between("tokens", "n_tokens", 1, config.max_tokens),
+        _between("weights", "weights_sum", 1 - WEIGHTS_OFF, 1 + WEIGHTS_OFF),
+        _between("family_on_both_sides", "shared_families", 0, 0),
+        _between("tool_on_both_sides", "shared_tools", 0, 0),
     )
 
 
@@ -93,62 +90,49 @@ def check(tasks: "DataFrame", rules: Sequence[Rule], folder: Path) -> Validation
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as scratch:
         site = Path(scratch) / "site"
-        results = _run(tasks, rules, site)
+        found = failures(tasks, rules, site)
         replace_folder(site, folder)
-    failures = [_failure(result) for result in results if not result.success]
+    return Validation(not found, len(rules), found, folder / "index.html")
+
+
+def failures(
+    tasks: "DataFrame", rules: Sequence[Rule], site: Path | None = None
+) -> tuple[str, ...]:
+    """One line for each of `rules` that the frame breaks; the Data Docs are built under `site`."""
+    results = _run(tasks, rules, site)
+    assert len(results) == len(rules), "every expectation was run"
+    found = [_failure(result) for result in results if not result.success]
     if tasks.empty:
-        failures.insert(0, "the data set is empty")
+        found.insert(0, "the data set is empty")
     if not results:
-        failures.insert(0, "the suite is empty: it holds no expectation")
-    return Validation(not failures, len(results), tuple(failures), folder / "index.html")
+        found.insert(0, "the suite is empty: it holds no expectation")
+    return tuple(found)
 
 
-def _between(column: str, low: float, high: float) -> Rule:
-    return Rule("column_values_to_be_between", column, {"min_value": low, "max_value": high})
+def _holds(name: str, side: str) -> Rule:
+    return Rule(name, "column_distinct_values_to_contain_set", "split", {"value_set": [side]})
 
 
-def _row(task: Task, side: str) -> dict[str, object]:
-    sums = [sum(item.weight for item in items) for items in task.checklists]
-    return {
-        # Data Docs writes values into its page as they are: untrusted text is escaped here.
-        "id": html.escape(task.id),
-        "source": html.escape(task.source),
-        "domain": html.escape(task.domain),
-        "tier": html.escape(task.tier),
-        "split": side,
-        "content": content_hash(task),
-        "n_tools": len(task.tools),
-        "n_turns": len(task.user_messages),
-        "n_calls": len(task.recorded_calls),
-        # The turn that is farthest from 1; none without checklists.
-        "weights_sum": max(sums, key=lambda total: abs(total - 1), default=None),
-    }
+def _between(name: str, column: str, low: float, high: float) -> Rule:
+    limits = {"min_value": low, "max_value": high}
+    return Rule(name, "column_values_to_be_between", column, limits)
 
 
-def _run(tasks: "DataFrame", rules: Sequence[Rule], site: Path) -> list[Any]:
-    """The result of each expectation; the Data Docs are built under `site`."""
+def _run(tasks: "DataFrame", rules: Sequence[Rule], site: Path | None) -> list[Any]:
+    """The result of each expectation, in their order."""
     import great_expectations as gx
     from great_expectations.data_context.types.base import ProgressBarsConfig
     from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = ProgressBarsConfig(globally=False)
-    context.variables.data_docs_sites = {
-        "tasks": {
-            "class_name": "SiteBuilder",
-            "show_how_to_buttons": False,
-            "store_backend": {
-                "class_name": "TupleFilesystemStoreBackend",
-                "base_directory": str(site.resolve()),
-            },
-            "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
-        }
-    }
+    context.variables.data_docs_sites = {"tasks": _site(site)} if site else {}
     asset = context.data_sources.add_pandas("tasks").add_dataframe_asset("tasks")
     expectations = [
         ExpectationConfiguration(
             type=f"expect_{rule.kind}",
             kwargs={"column": rule.column, **rule.limits} if rule.column else dict(rule.limits),
+            meta={"name": rule.name},
         )
         for rule in rules
     ]
@@ -161,8 +145,21 @@ def _run(tasks: "DataFrame", rules: Sequence[Rule], site: Path) -> list[Any]:
         name="tasks", validation_definitions=[context.validation_definitions.add(definition)]
     )
     outcome = context.checkpoints.add(checkpoint).run(batch_parameters={"dataframe": tasks})
-    context.build_data_docs()
+    if site:
+        context.build_data_docs()
     return [found for run in outcome.run_results.values() for found in run.results]
+
+
+def _site(folder: Path) -> dict[str, Any]:
+    return {
+        "class_name": "SiteBuilder",
+        "show_how_to_buttons": False,
+        "store_backend": {
+            "class_name": "TupleFilesystemStoreBackend",
+            "base_directory": str(folder.resolve()),
+        },
+        "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
+    }
 
 
 def _failure(result: Any) -> str:
@@ -172,4 +169,5 @@ def _failure(result: Any) -> str:
     rule += f" {limits}" if limits else ""
     where = config.kwargs.get("column")
     found = result.result.get("partial_unexpected_list") or result.result.get("observed_value")
-    return f"{f'{where}: ' if where else ''}{rule}, got {html.unescape(str(found))[:200]}"
+    got = html.unescape(str(found))[:200]
+    return f"{config.meta['name']}: {f'{where}: ' if where else ''}{rule}, got {got}"

@@ -1,0 +1,1 @@
+"""Where parts of a source are examined: one file per engine."""
