@@ -1,4 +1,5 @@
 import math
+import pickle
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
@@ -7,8 +8,9 @@ from typing import Any
 import pytest
 
 from envace.episode import Tool
+from envace.errors import ConfigError
 from envace.tasks.checks.dialect import arguments_errors, schema_problem
-from envace.tasks.checks.rules import problem
+from envace.tasks.checks.rules import OPTIONAL, RULES, by_name, problem
 
 
 def tool(properties: dict[str, Any], **more: Any) -> Tool:
@@ -149,3 +151,21 @@ def test_hostile_arguments_are_answered_at_once():
 
 def test_a_long_message_is_cut():
     assert len(arguments_errors(tool({"a": {"type": "null"}}), {"a": "x" * 9_000})[0]) == 200
+
+
+def test_a_rule_on_style_can_be_skipped(make_task):
+    task = make_task(reply="Done.<|im_end|>")
+    assert problem(task) == "control_tokens: message 3 holds '<|im_end|>'"
+    assert problem(task, by_name(["control_tokens"])) is None
+    assert by_name([]) == RULES
+    assert len(by_name(OPTIONAL)) == len(RULES) - 5
+
+
+@pytest.mark.parametrize("name", ["role_order", "control_token"])
+def test_a_rule_that_others_rely_on_cannot_be_skipped(name):
+    with pytest.raises(ConfigError, match=f"skip: '{name}' is no optional rule"):
+        by_name([name])
+
+
+def test_rules_can_be_sent_to_another_process():
+    assert pickle.loads(pickle.dumps(RULES)) == RULES

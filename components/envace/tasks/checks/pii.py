@@ -35,13 +35,14 @@ _COMPILED = {kind: re2.compile(pattern.encode()) for kind, pattern in PATTERNS.i
 
 
 def count(task: Task) -> Mapping[str, int]:
-    """Matches by kind, over messages and arguments; kinds without any are left out."""
+    """Matches by kind, over messages and arguments; kinds without any are left out.
+
+    The task is one that the rules let through.
+    """
     text = _text(task)
     found = {
-        kind: sum(
-            HOLDS.get(kind, _any)(m.group().decode("latin-1")) for m in pattern.finditer(text)
-        )
-        for kind, pattern in sorted(_COMPILED.items())
+        kind: sum(HOLDS.get(kind, bool)(text[slice(*m.span())].decode()) for m in p.finditer(text))
+        for kind, p in sorted(_COMPILED.items())
     }
     return {kind: number for kind, number in found.items() if number}
 
@@ -52,10 +53,6 @@ def _text(task: Task) -> bytes:
     calls = (call for message in task.conversation for call in message.calls)
     written = [call.model_dump_json() for call in calls]
     return "\n".join(said + written).encode(errors="replace")
-
-
-def _any(_: str) -> bool:
-    return True
 
 
 def _luhn(text: str) -> bool:

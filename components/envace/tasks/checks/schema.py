@@ -107,8 +107,11 @@ KEYWORDS: Mapping[str, Keyword] = {
 }
 """Keywords that hold no schema."""
 ANNOTATIONS = frozenset(
-    "title description default examples example deprecated readOnly writeOnly nullable optional "
-    "contentEncoding contentMediaType $schema $comment discriminator".split()
+    (
+        *("title", "description", "default", "examples", "example", "deprecated", "$schema"),
+        *("readOnly", "writeOnly", "nullable", "optional", "$comment", "discriminator"),
+        *("contentEncoding", "contentMediaType"),
+    )
 )
 """Words that say nothing about validity; so do all that begin with `x-`."""
 ONE = frozenset(("items", "additionalProperties", "not", "propertyNames", "if", "then", "else"))
@@ -202,19 +205,25 @@ class _Writer:
         if key in ONE:
             return self.write(value, where, inside)
         if key in SOME:
-            if not isinstance(value, list) or not value:
-                raise Refused(f"{where} is {_shown(value)}, expected a list of schemas")
-            return [self.write(part, f"{where}[{n}]", inside) for n, part in enumerate(value)]
+            return self._some(value, where, inside)
         if key in NAMED:
-            if key == "patternProperties" and not all(map(_is_pattern, dict(_named(value, where)))):
-                raise Refused(f"{where} has a name that is no RE2 expression")
-            return {
-                name: self.write(part, f"{where}.{name}", inside)
-                for name, part in _named(value, where)
-            }
+            return self._by_name(key, value, where, inside)
         if key in ANNOTATIONS or key.startswith("x-"):
             return value
         raise Refused(f"{where} is no keyword; {nearest(key, KNOWN)}")
+
+    def _some(self, value: JsonValue, where: str, inside: tuple[str, ...]) -> JsonValue:
+        if not isinstance(value, list) or not value:
+            raise Refused(f"{where} is {_shown(value)}, expected a list of schemas")
+        return [self.write(part, f"{where}[{n}]", inside) for n, part in enumerate(value)]
+
+    def _by_name(
+        self, key: str, value: JsonValue, where: str, inside: tuple[str, ...]
+    ) -> JsonValue:
+        named = dict(_named(value, where))
+        if key == "patternProperties" and not all(map(_is_pattern, named)):
+            raise Refused(f"{where} has a name that is no RE2 expression")
+        return {name: self.write(part, f"{where}.{name}", inside) for name, part in named.items()}
 
 
 def _listed(value: JsonValue) -> list[JsonValue]:

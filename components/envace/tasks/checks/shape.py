@@ -4,15 +4,15 @@ What is sound is told by writers in C; Python looks only at what they cannot wri
 """
 
 from collections.abc import Iterator
+from itertools import chain
 
 import orjson
 from pydantic import JsonValue
-from pydantic_core import PydanticSerializationError
 
 from envace.episode import Call, Message
 from envace.tasks.checks.dialect import MAX_BYTES, schema_problem, short, unreal, walk
 from envace.tasks.checks.text import visible
-from envace.tasks.task import CallMade, ChecklistItem, ObservationHas, Task
+from envace.tasks.task import CallMade, ChecklistItem, ObservationHas, OnlyCalls, ReplyHas, Task
 
 MAX_TOOLS, MAX_TURNS, MAX_CALLS = 128, 50, 200
 """Most candidate tools, user messages and calls of a task."""
@@ -27,7 +27,7 @@ def not_finite(task: Task) -> str | None:
 
 
 def _plain(values: list[JsonValue]) -> bool:
-    """Is every number one of 64 bits, and nothing null? orjson writes NaN as null."""
+    """Is all Unicode, every number of 64 bits, and nothing null? orjson writes NaN as null."""
     try:
         return b"null" not in orjson.dumps(values)
     except TypeError:
@@ -38,7 +38,7 @@ def _values(task: Task) -> Iterator[JsonValue]:
     """Everything in the task that is JSON."""
     yield from (dict(tool.parameters) for tool in task.tools)
     yield from (dict(call.arguments) for m in task.conversation for call in m.calls)
-    for item in (item for items in task.checklists for item in items):
+    for item in chain.from_iterable(task.checklists):
         yield item.weight
         if isinstance(item.check, CallMade):
             yield dict(item.check.arguments)
@@ -48,11 +48,18 @@ def _values(task: Task) -> Iterator[JsonValue]:
 
 def not_unicode(task: Task) -> str | None:
     """`not_unicode`: a text holds half of a surrogate pair, which no file can hold."""
-    try:
-        task.model_dump_json()
-    except PydanticSerializationError:
-        halves = (ascii(text) for text in _texts(task) if not _encodes(text))
-        return f"not_unicode: {short(next(halves, 'a checklist'))} holds half of a surrogate pair"
+    texts, values = list(_texts(task)), list(_values(task))
+    if _encodes("".join(texts)) and _plain(values):
+        return None
+    inner = (part for part, _ in walk(values))
+    keys_and_texts = chain.from_iterable(
+        part if isinstance(part, dict) else (part,)
+        for part in inner
+        if isinstance(part, dict | str)
+    )
+    for text in chain(texts, keys_and_texts):
+        if not _encodes(text):
+            return f"not_unicode: {short(ascii(text))} holds half of a surrogate pair"
     return None
 
 
@@ -65,18 +72,24 @@ def _encodes(text: str) -> bool:
 
 
 def _texts(task: Task) -> Iterator[str]:
-    """The task's texts but those of its checklists that are no values."""
+    """The texts of the task outside its JSON."""
     yield from (task.id, task.source, task.domain, task.tier, task.family, task.system)
     for tool in task.tools:
         yield from (tool.name, tool.description)
     for message in task.conversation:
-        yield from (message.content, message.name or "")
-        yield from (call.name for call in message.calls)
-    for part, _ in walk(list(_values(task))):
-        if isinstance(part, str):
-            yield part
-        elif isinstance(part, dict):
-            yield from part
+        yield from (message.content, message.name or "", *(call.name for call in message.calls))
+    for item in chain.from_iterable(task.checklists):
+        yield from (item.id, item.question, item.pass_condition)
+        yield from (*item.failure_examples, *item.evidence, *item.dependence)
+        match item.check:
+            case CallMade() as made:
+                yield from (made.name, *made.loose, *made.unordered)
+            case OnlyCalls(names=texts) | ReplyHas(any_of=texts):
+                yield from texts
+            case ObservationHas(name=name):
+                yield name
+            case None:
+                pass
 
 
 def too_many(task: Task) -> str | None:

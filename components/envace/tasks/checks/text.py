@@ -40,7 +40,7 @@ def unbalanced_think(task: Task) -> str | None:
     for index, message in enumerate(task.conversation):
         if "think>" not in message.content:
             continue
-        tags = [found.group() for found in THINK.finditer(message.content)]
+        tags = [str(found.group()) for found in THINK.finditer(message.content)]
         opens = message.role == "assistant" and message.content.lstrip().startswith("<think>")
         if tags and not (opens and tags == ["<think>", "</think>"]):
             return f"unbalanced_think: message {index} ({message.role}) has {short(' '.join(tags))}"

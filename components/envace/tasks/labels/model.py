@@ -141,6 +141,10 @@ async def _in_order(jobs: Iterable[Coroutine[Any, Any, T]], ahead: int) -> Async
                 yield await waiting.popleft()
         while waiting:
             yield await waiting.popleft()
+    except Exception:
+        # What was sent is paid for: let it come to an end and be written down.
+        await asyncio.gather(*waiting, return_exceptions=True)
+        raise
     finally:
         for task in waiting:
             task.cancel()

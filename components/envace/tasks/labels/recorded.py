@@ -34,6 +34,7 @@ MAX_VALUES = 3
 """Values of a reply that items ask for."""
 MAX_EVIDENCE = 200
 """Characters of a snippet."""
+_UNITS = 2**50
 CHECK_CODES = ("INVALID_TOOL_CALL_FORMAT", "TOOL_NOT_AVAILABLE", "INVALID_PARAMETERS")
 """Codes of the checks that stand before every environment."""
 
@@ -136,19 +137,21 @@ def _checklist(recorded: _Recorded, tools: Sequence[Tool]) -> tuple[ChecklistIte
 
 
 def weighed(parts: Sequence[tuple[float, Sequence[ChecklistItem]]]) -> tuple[ChecklistItem, ...]:
-    """The items of all parts, each part scaled to its share, the sum exactly 1 (by `fsum`)."""
+    """The items of all parts, each part scaled to its share of a sum of 1.
+
+    Weights are whole multiples of 2⁻⁵⁰, so that they add up to exactly 1 in any order.
+    """
     total = fsum(share for share, _ in parts)
     items = [item for _, items in parts for item in items]
-    weights = [
-        share / total * item.weight / fsum(other.weight for other in items)
+    units = [
+        round(_UNITS * share / total * item.weight / fsum(other.weight for other in items))
         for share, items in parts
         for item in items
     ]
-    largest = weights.index(max(weights))
-    weights[largest] += 1 - fsum(weights)
+    units[units.index(max(units))] += _UNITS - sum(units)
     return tuple(
-        item.model_copy(update={"weight": weight})
-        for item, weight in zip(items, weights, strict=True)
+        item.model_copy(update={"weight": unit / _UNITS})
+        for item, unit in zip(items, units, strict=True)
     )
 
 

@@ -1,0 +1,1 @@
+"""Benchmarks as items to compare with: one file per format."""

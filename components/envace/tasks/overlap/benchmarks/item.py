@@ -1,0 +1,16 @@
+"""An item of a benchmark: what its user says and which calls are its answer."""
+
+from dataclasses import dataclass
+
+from envace.episode import Call
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item, reduced to what a task can be compared with."""
+
+    id: str
+    texts: tuple[str, ...]
+    """What the user says or is told to say, each passage by itself."""
+    goal: tuple[tuple[Call, ...], ...] = ()
+    """The calls of the answer; of each, the forms that are right."""
