@@ -132,7 +132,7 @@ def test_only_what_is_new_is_examined_again(make_task, shelf, desk):
 
 
 @pytest.mark.parametrize(
-    "changed", [{"max_tokens": 9}, {"salt": "x"}, {"skip": ("repeated_call",)}]
+    "changed", [{"max_tokens": 99}, {"salt": "x"}, {"skip": ("repeated_call",)}]
 )
 def test_another_rule_examines_all_again(make_task, shelf, desk, changed):
     origins = shelf([make_task()])

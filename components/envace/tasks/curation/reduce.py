@@ -141,9 +141,8 @@ def _without_validating(row: Row, validating: frozenset[bytes]) -> Row | str:
     names = {tool.name for tool in kept}
     lost = sorted({call.name for call, _ in task.recorded_calls} - names)
     if lost or not kept:
-        return (
-            f"held_out_tool: it calls '{lost[0] if lost else task.tools[0].name}', which validates"
-        )
+        name = lost[0] if lost else task.tools[0].name
+        return f"held_out_tool: '{name}' is a tool of a held-out task"
     return {
         **row,
         **columns_of(task.model_copy(update={"tools": kept})),
