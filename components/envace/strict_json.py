@@ -16,21 +16,22 @@ MAX_DIGITS = 100
 
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 """A JSON string, or the rest of the text where one is not closed."""
+_OTHER = re.compile(r"[^\[\]{}]+")
+_INNERMOST = re.compile(r"\[\]|\{\}")
 
 
-def loads(text: str) -> JsonValue:
-    """The value of `text`. Raises `ValueError` in one clause when it is not plain, bounded JSON."""
-    if len(text) > MAX_CHARACTERS:
-        raise ValueError(f"{len(text):,} characters, limit {MAX_CHARACTERS:,}")
-    if _depth(text) > MAX_DEPTH:
+def loads(text: str, limit: int = MAX_CHARACTERS) -> JsonValue:
+    """The value of `text`, at most `limit` characters long.
+
+    Raises `ValueError` in one clause when it is not plain, bounded JSON.
+    """
+    if len(text) > limit:
+        raise ValueError(f"{len(text):,} characters, limit {limit:,}")
+    if _too_deep(text):
         raise ValueError(f"nested deeper than {MAX_DEPTH}")
-    value = json.loads(
-        text,
-        parse_constant=_refuse,
-        parse_float=_finite,
-        parse_int=_short,
-        object_pairs_hook=_unique,
-    )
+    if text.startswith("\ufeff"):
+        raise ValueError("it begins with a byte order mark")
+    value = _decoder.decode(text)
     if "\\u" in text:  # only an escape can smuggle in half of a surrogate pair
         dumps(value).encode()
     return value
@@ -69,10 +70,30 @@ def _unique(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     return found
 
 
-def _depth(text: str) -> int:
-    """How deep the brackets of `text` nest, those inside strings left out."""
+def _too_deep(text: str) -> bool:
+    """Do the brackets of `text`, those inside strings left out, nest deeper than `MAX_DEPTH`?"""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
+    left = brackets = _OTHER.sub("", _STRING.sub("", text))
+    for _ in range(MAX_DEPTH):
+        if not left:
+            return False
+        left = _INNERMOST.sub("", left)  # takes one level away
+    return bool(left) and _deepest(brackets) > MAX_DEPTH
+
+
+def _deepest(brackets: str) -> int:
+    """How deep they nest."""
     depth = deepest = 0
-    for character in _STRING.sub("", text):
-        depth += (character in "[{") - (character in "]}")
+    for bracket in brackets:
+        depth += 1 if bracket in "[{" else -1
         deepest = max(deepest, depth)
     return deepest
+
+
+_decoder = json.JSONDecoder(
+    parse_constant=_refuse,
+    parse_float=_finite,
+    parse_int=_short,
+    object_pairs_hook=_unique,
+)

@@ -8,6 +8,7 @@ of the same schema and is written out in its place; nothing is ever fetched.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import re2
 from pydantic import JsonValue
@@ -31,7 +32,7 @@ _OPTIONS.log_errors = False
 _OPTIONS.max_mem = 1 << 20
 
 
-def pattern(text: str) -> "re2._Regexp[str]":
+def pattern(text: str) -> Any:
     """A regular expression that takes linear time. Raises `re2.error`."""
     return re2.compile(text, _OPTIONS)
 

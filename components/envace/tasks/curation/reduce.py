@@ -14,13 +14,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from envace.episode import Tool
-from envace.strict_json import loads
 from envace.tasks.curation.report import CurationReport, Facts, SideTally, SourceCount, Tally
 from envace.tasks.curation.split import definition, name_key
 from envace.tasks.overlap.near import Near
 from envace.tasks.rows import KEPT, LIGHT, REJECTED, Row, Shards, columns_of, read_rows, task_of
 
+_COUNTS = TypeAdapter(dict[str, int])
 SIDES = {"train": KEPT, "heldout": KEPT, "rejected": REJECTED}
 """Where a record can end, and the columns of what is written there."""
 
@@ -166,5 +168,5 @@ def _facts(row: Row) -> Facts:
         language=row["language"],
         tools=tuple(row["definitions"]),
         numbers={name: value for name, value in numbers.items() if value is not None},
-        pii=loads(row["pii"]),
+        pii=_COUNTS.validate_json(row["pii"]),
     )

@@ -39,6 +39,7 @@ class Cluster:
         try:
             import ray
             import ray.data
+            from ray.exceptions import RayError
         except ImportError:
             raise ConfigError(
                 "curate.rules.engine is ray, which is not installed; install the extra `scale`."
@@ -52,7 +53,7 @@ class Cluster:
             done = numbers.map(lambda row: {"result": work(jobs[row["id"]])})
             for row in done.iter_rows():
                 yield row["result"]
-        except ray.exceptions.RayError as error:
+        except RayError as error:
             raise TaskError(f"Ray stopped: {str(error).splitlines()[-1]}; run it again.") from None
         finally:
             if own:
