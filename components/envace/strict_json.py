@@ -31,8 +31,10 @@ def loads(text: str, limit: int = MAX_CHARACTERS) -> JsonValue:
         raise ValueError(f"nested deeper than {MAX_DEPTH}")
     if text.startswith("\ufeff"):
         raise ValueError("it begins with a byte order mark")
+    if not text.isascii():
+        text.encode()  # half of a surrogate pair is refused
     value = _decoder.decode(text)
-    if "\\u" in text:  # only an escape can smuggle in half of a surrogate pair
+    if "\\u" in text:  # an escape can smuggle one in
         dumps(value).encode()
     return value
 
@@ -53,7 +55,7 @@ def _refuse(constant: str) -> NoReturn:
 
 def _finite(number: str) -> float:
     if not math.isfinite(value := float(number)):
-        raise ValueError(f"{number} is too large a number")
+        raise ValueError(f"{number[:MAX_DIGITS]} is too large a number")
     return value
 
 

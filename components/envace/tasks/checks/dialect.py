@@ -1,7 +1,7 @@
 """Tool schemas and arguments are untrusted: what breaks a schema, and what breaks it.
 
 One idea: nothing is ever fetched, every value is finite, shallow and small, and every schema is in
-a closed dialect (`schema`), so that checking a value is bounded in time and memory.
+a closed dialect (`schema`), so that checking a value (`validator`) is bounded in time and memory.
 """
 
 import json
@@ -10,17 +10,16 @@ import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import NamedTuple
 
 import orjson
-from jsonschema import Draft202012Validator, FormatChecker, validators
-from jsonschema.exceptions import ValidationError
+from jsonschema import Draft202012Validator
 from pydantic import JsonValue
 from referencing import Registry
 
 from envace.episode import Tool
-from envace.strict_json import canonical
-from envace.tasks.checks.schema import Refused, closed, pattern
+from envace.tasks.checks.schema import Refused, closed
+from envace.tasks.checks.validator import FORMATS, Validator
 
 MAX_DEPTH = 8
 """Levels of nesting of a value; a schema takes two (`properties` and the property) for each."""
@@ -31,54 +30,75 @@ MAX_MESSAGE = 200
 MAX_ERRORS = 20
 """Errors of one arguments object that are looked for."""
 
-_FORMATS = FormatChecker(
-    ("date", "time", "date-time", "duration", "email", "ipv4", "ipv6", "uuid", "hostname", "uri")
-)
-"""Formats whose checks take linear time; any other is an annotation."""
+MAX_WORK = 4_000_000
+"""Parts of a schema times bytes of the arguments: a few seconds at worst."""
+
+
+class _Compiled(NamedTuple):
+    """A validator, and how large the arguments may be that it checks."""
+
+    validator: Draft202012Validator
+    max_bytes: int
 
 
 def arguments_errors(tool: Tool, arguments: Mapping[str, JsonValue]) -> tuple[str, ...]:
     """What is wrong with `arguments` under the tool's schema: short sorted messages, or none."""
-    validator = _validator(_schema_text(tool))
-    if isinstance(validator, str):
-        return (f"the schema of tool '{tool.name}' cannot be used: {validator}",)
+    compiled = _compiled(tool)
+    if isinstance(compiled, str):
+        return (f"the schema of tool '{short(tool.name)}' cannot be used: {compiled}",)
     value = dict(arguments)
-    if found := unbounded(value, MAX_DEPTH):
+    if found := unbounded(value, MAX_DEPTH, compiled.max_bytes):
         return (f"arguments: {found}",)
     errors = {
         short(f"{error.json_path.removeprefix('$').lstrip('.') or 'arguments'}: {error.message}")
-        for error in islice(validator.iter_errors(value), MAX_ERRORS)
+        for error in islice(compiled.validator.iter_errors(value), MAX_ERRORS)
     }
     return tuple(sorted(errors))
 
 
 def schema_problem(tool: Tool) -> str | None:
     """Why the tool's schema cannot be used; None if it can."""
-    validator = _validator(_schema_text(tool))
-    return validator if isinstance(validator, str) else None
+    compiled = _compiled(tool)
+    return compiled if isinstance(compiled, str) else None
 
 
-def _schema_text(tool: Tool) -> bytes:
+def _compiled(tool: Tool) -> _Compiled | str:
+    text = _schema_text(dict(tool.parameters))
+    if len(text) > MAX_BYTES:  # and is no key of the cache, which would keep it
+        return f"it takes {len(text):,} bytes, limit {MAX_BYTES:,}"
+    return _compile(text)
+
+
+def _schema_text(schema: dict[str, JsonValue]) -> bytes:
     """Bytes by which a schema is known; equal ones are equal schemas."""
     try:
-        return orjson.dumps(dict(tool.parameters), option=orjson.OPT_SORT_KEYS)
-    except TypeError:  # a large integer, or half of a surrogate pair
-        return canonical(dict(tool.parameters)).encode(errors="surrogatepass")
+        text = orjson.dumps(schema, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # a large integer, half of a surrogate pair, or very deep
+        return _slow_text(schema)
+    if any(null in text for null in (b":null", b",null", b"[null")):
+        return _slow_text(schema)  # orjson writes NaN and Infinity as null too
+    return text
 
 
-@lru_cache(maxsize=4096)
-def _validator(schema_text: bytes) -> Draft202012Validator | str:
+def _slow_text(schema: dict[str, JsonValue]) -> bytes:
+    text = json.dumps(schema, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text.encode(errors="surrogatepass")
+
+
+@lru_cache(maxsize=1024)
+def _compile(schema_text: bytes) -> _Compiled | str:
     """The validator of a schema, or why there is none."""
     schema: dict[str, JsonValue] = json.loads(schema_text.decode(errors="surrogatepass"))
     if found := unbounded(schema, 2 * MAX_DEPTH):
         return found
     try:
-        written = closed(schema)
+        written, cost = closed(schema)
     except Refused as error:
         return short(str(error))
     if written.get("type", "object") != "object":
         return f"its type is {short(repr(written['type']))}, expected 'object'"
-    return Validator(written, registry=Registry(), format_checker=_FORMATS)
+    validator = Validator(written, registry=Registry(), format_checker=FORMATS)
+    return _Compiled(validator, min(MAX_BYTES, MAX_WORK // cost))
 
 
 def walk(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
@@ -94,13 +114,13 @@ def walk(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
 
 
 def unreal(value: JsonValue) -> bool:
-    """Is it NaN, infinite, or an integer that no float can hold?"""
+    """Is it NaN, infinite, or an integer too large for a float?"""
     if isinstance(value, float):
         return not math.isfinite(value)
-    return isinstance(value, int) and value.bit_length() > sys.float_info.max_exp
+    return isinstance(value, int) and value.bit_length() >= sys.float_info.max_exp
 
 
-def unbounded(value: JsonValue, max_depth: int) -> str | None:
+def unbounded(value: JsonValue, max_depth: int, max_bytes: int = MAX_BYTES) -> str | None:
     """Why a value is not finite, shallow and small."""
     for part, depth in walk(value):
         if isinstance(part, dict | list) and depth > max_depth:
@@ -108,64 +128,10 @@ def unbounded(value: JsonValue, max_depth: int) -> str | None:
         if unreal(part):
             return "it holds a number that is not finite"
     size = len(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
-    return f"it takes {size:,} bytes, limit {MAX_BYTES:,}" if size > MAX_BYTES else None
+    return f"it takes {size:,} bytes, limit {max_bytes:,}" if size > max_bytes else None
 
 
 def short(text: str) -> str:
-    """`text` cut to `MAX_MESSAGE` characters."""
-    return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + "…"
-
-
-def _pattern(_: Any, expected: str, value: JsonValue, __: Any) -> Iterator[ValidationError]:
-    if isinstance(value, str) and not _matches(expected, value):
-        yield ValidationError(f"{value!r} does not match {expected!r}")
-
-
-def _pattern_properties(
-    validator: Any, patterns: Mapping[str, Any], value: JsonValue, _: Any
-) -> Iterator[ValidationError]:
-    for name, part in value.items() if isinstance(value, dict) else ():
-        for expected, schema in patterns.items():
-            if _matches(expected, name):
-                yield from validator.descend(part, schema, path=name, schema_path=expected)
-
-
-def _additional_properties(
-    validator: Any, allowed: Any, value: JsonValue, schema: Mapping[str, Any]
-) -> Iterator[ValidationError]:
-    if not isinstance(value, dict):
-        return
-    patterns = schema.get("patternProperties", {})
-    extra = [
-        name
-        for name in value
-        if name not in schema.get("properties", {})
-        and not any(_matches(expected, name) for expected in patterns)
-    ]
-    if allowed is False and extra:
-        names = ", ".join(map(repr, sorted(extra)))
-        yield ValidationError(
-            f"Additional properties are not allowed ({names} {_were(extra)} unexpected)"
-        )
-    elif isinstance(allowed, dict):
-        for name in extra:
-            yield from validator.descend(value[name], allowed, path=name)
-
-
-def _were(names: list[str]) -> str:
-    return "was" if len(names) == 1 else "were"
-
-
-def _matches(expected: str, text: str) -> bool:
-    return pattern(expected).search(text.encode(errors="replace").decode()) is not None
-
-
-Validator = validators.extend(
-    Draft202012Validator,
-    {
-        "pattern": _pattern,
-        "patternProperties": _pattern_properties,
-        "additionalProperties": _additional_properties,
-    },
-)
-"""Draft 2020-12 with regular expressions of linear time."""
+    """`text` cut to `MAX_MESSAGE` characters, as text that UTF-8 can hold."""
+    cut = text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + "…"
+    return cut.encode(errors="replace").decode()

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 COLUMNS = {
-    "id": "object",
-    "source": "object",
-    "domain": "object",
-    "tier": "object",
-    "split": "object",
-    "content": "object",
+    "id": "str",
+    "source": "str",
+    "domain": "str",
+    "tier": "str",
+    "split": "str",
+    "content": "str",
     "n_tools": "int64",
     "n_turns": "int64",
     "n_calls": "int64",
@@ -36,7 +36,7 @@ COLUMNS = {
     "shared_families": "int64",
     "shared_tools": "int64",
 }
-CHUNK = 10_000
+CHUNK = 2_000
 """Rows that are in memory as Python objects."""
 
 # Data Docs writes values into its page as they are: untrusted text is escaped here.

@@ -15,6 +15,7 @@ from pydantic import JsonValue, ValidationError
 
 from envace.episode import Call, Message, Tool
 from envace.strict_json import dumps, loads
+from envace.tasks.checks.text import visible
 from envace.tasks.labels.recorded import checklists
 from envace.tasks.source import Rejected
 from envace.tasks.task import ChecklistItem, Task
@@ -80,7 +81,7 @@ def task_of(
             system=system,
             tools=offered,
             conversation=conversation,
-            checklists=found or checklists(conversation, offered),
+            checklists=found or checklists([*map(_shown, conversation)], offered),
         )
     except Refused as error:
         return Rejected(about.source, about.place, str(error))
@@ -88,6 +89,12 @@ def task_of(
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         return Rejected(about.source, about.place, f"bad_record: {where}: {first['msg'].lower()}")
+
+
+def _shown(message: Message) -> Message:
+    """The message as the user sees it: a value in a thought is not in the reply."""
+    text = visible(message.content) if message.role == "assistant" else message.content
+    return message.model_copy(update={"content": text})
 
 
 def tools_of(value: object) -> tuple[Tool, ...]:
@@ -100,10 +107,9 @@ def _tool(value: object) -> Tool:
     if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
         raise Refused(f"bad_tool: got {_short(value)}, expected a function with a name")
     schema = inner.get("parameters") or inner.get("inputSchema") or inner.get("input_schema")
-    described = inner.get("description")
     return Tool(
         name=inner["name"],
-        description=described if isinstance(described, str) else "",
+        description=_word(inner.get("description")),
         parameters=schema or EMPTY,
     )
 
@@ -129,11 +135,23 @@ def _said(value: object, place: int) -> _Said:
         raise Refused(f"unknown_role: message {place} is of {_short(role)}")
     return _Said(
         role="system" if role == "developer" else role,
-        text=_text(value.get("content"), place),
+        text=(_structured if role == "tool" else _text)(value.get("content"), place),
         calls=tuple(_calls(value, place)),
-        answers=value["tool_call_id"] if isinstance(value.get("tool_call_id"), str) else "",
-        name=value["name"] if isinstance(value.get("name"), str) else "",
+        answers=_word(value.get("tool_call_id")),
+        name=_word(value.get("name")),
     )
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _structured(content: object, place: int) -> str:
+    """The text of a result, which some log as the value that it is."""
+    parts = isinstance(content, list) and all(isinstance(p, dict) and "text" in p for p in content)
+    if content is None or isinstance(content, str) or (content and parts):
+        return _text(content, place)
+    return _written(content, f"bad_result: message {place} holds {_short(content)}")
 
 
 def _text(content: object, place: int) -> str:
@@ -156,29 +174,33 @@ def _calls(message: dict[object, object], place: int) -> Iterator[tuple[str, Cal
     made = message.get("tool_calls") or []
     if not isinstance(made, list):
         raise Refused(f"bad_call: message {place} calls {_short(made)}, expected a list")
-    older = message.get("function_call")
-    for one in [*made, *([{"function": older}] if older else [])]:
+    older = message.get("function_call")  # the form before tools, which some write beside them
+    for one in made or ([{"function": older}] if older else []):
         function = one.get("function", one) if isinstance(one, dict) else None
         if not isinstance(function, dict) or not isinstance(function.get("name"), str):
             raise Refused(f"bad_call: message {place} calls {_short(one)}")
-        name = one.get("id")
         arguments = _arguments(function.get("arguments"), place)
-        yield (
-            name if isinstance(name, str) else "",
-            Call(name=function["name"], arguments=arguments),
-        )
+        yield _word(one.get("id")), Call(name=function["name"], arguments=arguments)
 
 
 def _arguments(value: object, place: int) -> dict[str, JsonValue]:
+    got = f"message {place} calls with {_short(value)}"
     if isinstance(value, str):
         try:
             value = loads(value) if value.strip() else {}
         except ValueError as error:
-            got = f"message {place} calls with {_short(value)}"
             raise Refused(f"bad_arguments: {got}, expected JSON ({error})") from None
     if not isinstance(value, dict | None):
-        raise Refused(f"bad_arguments: message {place} calls with {_short(value)}")
+        raise Refused(f"bad_arguments: {got}, expected an object")
+    _written(value, f"bad_arguments: {got}")
     return value or {}
+
+
+def _written(value: object, what: str) -> str:
+    try:
+        return dumps(value)
+    except (TypeError, ValueError) as error:  # Parquet holds dates, bytes and NaN too
+        raise Refused(f"{what}, which is no JSON ({error})") from None
 
 
 def _system(said: Sequence[_Said]) -> tuple[str, list[_Said]]:
@@ -194,13 +216,13 @@ def _system(said: Sequence[_Said]) -> tuple[str, list[_Said]]:
 
 
 def _merged(said: Sequence[_Said]) -> list[_Said]:
-    """Calls that were logged apart from the text before them become one message with it."""
+    """Calls that were logged apart from the text or calls before them are of one message."""
     found: list[_Said] = []
     for one in said:
         last = found[-1] if found else None
-        if last and last.role == one.role == "assistant" and one.calls and not last.calls:
-            texts = filter(None, (last.text, one.text))
-            found[-1] = replace(one, text="\n".join(texts))
+        if last and last.role == one.role == "assistant" and one.calls:
+            text = "\n".join(filter(None, (last.text, one.text)))
+            found[-1] = replace(one, text=text, calls=last.calls + one.calls)
         else:
             found.append(one)
     return found
@@ -215,9 +237,8 @@ def _conversation(said: Sequence[_Said]) -> Iterator[Message]:
         if one.role == "tool":
             raise Refused(f"unmatched_result: a result of '{one.name or one.answers}' answers none")
         calls = tuple(call for _, call in one.calls)
-        yield Message(
-            role="user" if one.role == "user" else "assistant", content=one.text, calls=calls
-        )
+        role = "user" if one.role == "user" else "assistant"
+        yield Message(role=role, content=one.text, calls=calls)
         results: list[_Said] = []
         while place < len(said) and said[place].role == "tool":
             results.append(said[place])
@@ -258,8 +279,8 @@ def _finished(messages: Sequence[Message]) -> Sequence[Message]:
 
 
 def _tier(conversation: Sequence[Message]) -> str:
-    turns = sum(message.role == "user" for message in conversation)
-    calls = sum(len(message.calls) for message in conversation)
+    turns = sum(one.role == "user" for one in conversation)
+    calls = sum(len(one.calls) for one in conversation)
     called = "no_call" if not calls else "one_call" if calls == 1 else "several_calls"
     return called if turns == 1 else f"several_turns_{called}"
 

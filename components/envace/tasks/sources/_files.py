@@ -7,10 +7,11 @@ be read is a reason beside its place, never an exception, and no record is skipp
 
 import gzip
 import io
-from collections.abc import Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -19,7 +20,11 @@ from envace.artifacts import SHA256, Cache
 from envace.errors import ConfigError, TaskError
 from envace.files import sha256_of
 from envace.strict_json import loads
-from envace.tasks.source import Part
+from envace.tasks.source import Part, Rejected
+from envace.tasks.task import Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FORMATS = (".jsonl", ".jsonl.gz", ".json", ".parquet")
 PART_BYTES = 8 << 20
@@ -35,11 +40,12 @@ class File(config.Config):
     """A file of records: one here, or one at a source URI, pinned by its hash."""
 
     path: Path | None = None
-    """Where it is on this machine."""
+    """Where it is on this machine; a name without a suffix is a folder, of which all files of a
+    known format are read, by name."""
     uri: str | None = None
     """Or a source URI; then `sha256` is needed."""
     sha256: str | None = Field(default=None, pattern=SHA256)
-    """Of its bytes, in hex; of a path it may be left out."""
+    """Of its bytes, in hex; of a path it may be left out, and a folder has none."""
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
@@ -47,7 +53,9 @@ class File(config.Config):
             raise ConfigError("a file has a path or a uri, and not both; write one of them.")
         if self.uri is not None and self.sha256 is None:
             raise ConfigError(f"{self.uri} has no sha256; pin the file that you mean.")
-        if not self.name.endswith(FORMATS):
+        if self.is_folder and self.sha256:
+            raise ConfigError(f"{self.path} is a folder; give the sha256 of each file instead.")
+        if not self.is_folder and not self.name.endswith(FORMATS):
             raise ConfigError(f"'{self.name}' is none of {', '.join(FORMATS)}; convert it first.")
         return self
 
@@ -55,6 +63,11 @@ class File(config.Config):
     def name(self) -> str:
         """Its last component."""
         return self.path.name if self.path else str(self.uri).rpartition("/")[2]
+
+    @property
+    def is_folder(self) -> bool:
+        """Does it stand for the files below it?"""
+        return self.path is not None and not self.path.suffix
 
 
 class FileConfig(config.Config):
@@ -82,47 +95,99 @@ class Files:
 
     def rows(self, part: Part) -> Iterator[tuple[str, Mapping[str, JsonValue] | str]]:
         """Each record's place with the record, or with the reason why there is none."""
-        file = self.files[int(part.place)]
-        path = self._here(file)
-        if file.name.endswith(".parquet"):
+        number, _, below = part.place.partition("/")
+        path = self._here(self.files[int(number)], below)
+        name = below or self.files[int(number)].name
+        if name.endswith(".parquet"):
             found = _parquet(path, part.start)
-        elif file.name.endswith(".json"):
+        elif name.endswith(".json"):
             found = _array(path)
         else:
             found = _lines(path, part)
         for place, value in found:
             if isinstance(value, str | dict):
-                yield f"{file.name}:{place}", value
+                yield f"{name}:{place}", value
             else:
                 got = type(value).__name__
-                yield f"{file.name}:{place}", f"not_an_object: got {got}, expected an object"
+                yield f"{name}:{place}", f"not_an_object: got {got}, expected an object"
 
-    def _here(self, file: File) -> Path:
+    def _here(self, file: File, below: str = "") -> Path:
         if file.path is None:
             return self.cache.fetch(str(file.uri), str(file.sha256))
-        if not file.path.is_file():
-            raise TaskError(f"there is no file {file.path}; correct the files of the source.")
-        return file.path
+        path = file.path / below
+        if not path.is_file():
+            raise TaskError(f"there is no file {path}; correct the files of the source.")
+        return path
 
     def _of(self, number: int, file: File) -> Iterator[Part]:
-        path = self._here(file)
-        digest = sha256_of(path)
-        if file.sha256 not in (None, digest):
-            raise TaskError(
-                f"{path} has sha256 {digest}, expected {file.sha256}; pin the file that you mean."
-            )
-        for start, stop in self._cuts(file.name, path):
-            name = f"{number}/{file.name}:{start}-{stop}"
-            yield Part(name=name, key=digest, place=str(number), start=start, stop=stop)
+        for below in _below(file.path) if file.path and file.is_folder else [""]:
+            path = self._here(file, below)
+            digest = sha256_of(path)
+            if file.sha256 not in (None, digest):
+                raise TaskError(
+                    f"{path} has sha256 {digest}, expected {file.sha256}; pin the file you mean."
+                )
+            name = below or file.name
+            for start, stop in self._cuts(name, path):
+                yield Part(
+                    name=f"{number}/{name}:{start}-{stop}",
+                    key=digest,
+                    place=f"{number}/{below}",
+                    start=start,
+                    stop=stop,
+                )
 
     def _cuts(self, name: str, path: Path) -> list[tuple[int, int]]:
         if name.endswith(".parquet"):
             return [(n, n + 1) for n in range(_row_groups(path))]
         size = path.stat().st_size
+        if name.endswith(".json") and size > MAX_FILE:
+            raise TaskError(
+                f"{path} takes {size:,} bytes, limit {MAX_FILE:,}; a .json file is read as a "
+                "whole, so convert it to JSON Lines."
+            )
         if not name.endswith(".jsonl"):
             return [(0, size)]
         starts = range(0, size, self.part_bytes)
         return [(start, min(start + self.part_bytes, size)) for start in starts]
+
+
+@dataclass(frozen=True)
+class Records:
+    """A source whose tasks come one from a record of its files."""
+
+    source: str
+    """The plug-in."""
+    files: Files
+    task: Callable[[Mapping[str, JsonValue], str], Task | Rejected]
+    """The record and its place → its task, or why there is none; picklable."""
+
+    def parts(self) -> Sequence[Part]:
+        """Pieces of the files; see `Files.parts`."""
+        return self.files.parts()
+
+    def read(self, part: Part) -> Iterator[Task | Rejected]:
+        """Every record of the piece."""
+        for place, record in self.files.rows(part):
+            if isinstance(record, str):
+                yield Rejected(self.source, place, record)
+            else:
+                yield self.task(record, place)
+
+
+def _below(folder: Path) -> list[str]:
+    """The files of a known format in a folder, save hidden ones, by name."""
+    names = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    found = sorted(
+        name.as_posix()
+        for name in names
+        if name.name.endswith(FORMATS) and not any(part.startswith(".") for part in name.parts)
+    )
+    if not found:
+        raise TaskError(
+            f"{folder} holds no file of {', '.join(FORMATS)}; correct the files of the source."
+        )
+    return found
 
 
 def _lines(path: Path, part: Part) -> Iterator[tuple[str, JsonValue | str]]:
@@ -136,12 +201,12 @@ def _lines(path: Path, part: Part) -> Iterator[tuple[str, JsonValue | str]]:
         while stop is None or start < stop:
             try:
                 line = file.readline(MAX_LINE + 1)
-            except (EOFError, OSError) as error:
-                yield f"@{start}", f"unreadable: {error}"
+                size = len(line) if line.endswith(b"\n") else len(line) + _skip(file)
+            except (EOFError, OSError, zlib.error) as error:
+                yield f"@{start}", f"unreadable: {error}; what follows is lost"
                 return
             if not line:
                 return
-            size = len(line) if line.endswith(b"\n") else len(line) + _skip(file)
             if len(line) > MAX_LINE:
                 yield f"@{start}", f"too_large: a record takes {size:,} bytes, limit {MAX_LINE:,}"
             elif line.strip():
@@ -149,7 +214,7 @@ def _lines(path: Path, part: Part) -> Iterator[tuple[str, JsonValue | str]]:
             start += size
 
 
-def _skip(file: IO[bytes]) -> int:
+def _skip(file: io.BufferedIOBase) -> int:
     """Reads to the end of a line; how many bytes there were."""
     count = 0
     while chunk := file.readline(1 << 16):
@@ -159,10 +224,8 @@ def _skip(file: IO[bytes]) -> int:
     return count
 
 
-def _opened(path: Path) -> IO[bytes]:
-    if path.suffix == ".gz":
-        return io.BufferedReader(gzip.open(path))  # pyright: ignore[reportArgumentType]
-    return path.open("rb")
+def _opened(path: Path) -> io.BufferedIOBase:
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
 def _value(line: bytes) -> JsonValue | str:
@@ -179,12 +242,6 @@ def _text_is_no_record(value: JsonValue) -> JsonValue | str:
 
 
 def _array(path: Path) -> Iterator[tuple[str, JsonValue | str]]:
-    size = path.stat().st_size
-    if size > MAX_FILE:
-        raise TaskError(
-            f"{path} takes {size:,} bytes, limit {MAX_FILE:,}; a .json file is read as a whole, so "
-            "convert it to JSON Lines."
-        )
     try:
         values = loads(path.read_bytes().decode("utf-8-sig"), MAX_FILE)
     except ValueError as error:
@@ -208,7 +265,7 @@ def _row_groups(path: Path) -> int:
 
 
 def _parquet(path: Path, group: int) -> Iterator[tuple[str, JsonValue | str]]:
-    """The rows of a row group; one that the file cannot give is the last."""
+    """The rows of a row group."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -216,8 +273,24 @@ def _parquet(path: Path, group: int) -> Iterator[tuple[str, JsonValue | str]]:
     with pq.ParquetFile(path) as file:
         try:
             for batch in file.iter_batches(_BATCH, row_groups=[group]):
-                for row in batch.to_pylist():
-                    yield f"{group}.{place}", row
+                for row in map(batch.slice, range(batch.num_rows), [1] * batch.num_rows):
+                    yield f"{group}.{place}", _row(row)
                     place += 1
-        except (pa.ArrowException, OSError, ValueError) as error:
-            yield f"{group}.{place}", f"unreadable: {str(error).splitlines()[0][:200]}"
+        except (pa.ArrowException, OSError) as error:
+            said = str(error).splitlines()[0][:200]
+            yield f"{group}.{place}", f"unreadable: {said}; the rest of the row group is lost"
+
+
+def _row(row: "pa.RecordBatch") -> JsonValue | str:
+    """A row without its nulls: a struct has a null for each field that another row has."""
+    try:
+        (value,) = row.to_pylist()
+    except (ValueError, OverflowError) as error:
+        return f"unreadable: {str(error)[:200]}"
+    return _without_nulls(value)
+
+
+def _without_nulls(value: JsonValue) -> JsonValue:
+    if isinstance(value, dict):
+        return {key: _without_nulls(one) for key, one in value.items() if one is not None}
+    return [_without_nulls(one) for one in value] if isinstance(value, list) else value

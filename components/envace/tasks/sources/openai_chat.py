@@ -10,16 +10,19 @@ Size: yours.
 Parallel calls, arguments as text or object, `null` content and the older `function_call` are read.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import partial
 
 from pydantic import JsonValue
 
 from envace.artifacts import Cache
-from envace.tasks.source import Part, Rejected, Source
+from envace.strict_json import loads
+from envace.tasks.source import Rejected, Source
 from envace.tasks.sources._chat import About, task_of
-from envace.tasks.sources._files import FileConfig, Files
+from envace.tasks.sources._files import FileConfig, Files, Records
 from envace.tasks.task import Task
+
+NAME = "openai_chat"
 
 
 class Config(FileConfig):
@@ -43,52 +46,46 @@ class Config(FileConfig):
 
 def build(config: Config, cache: Cache) -> Source:
     """The records of the files as a source."""
-    return OpenAIChat(config, Files(config.files, cache))
+    return Records(NAME, Files(config.files, cache), partial(_task, config))
 
 
-@dataclass(frozen=True)
-class OpenAIChat:
-    """Logged conversations as tasks."""
-
-    config: Config
-    files: Files
-
-    def parts(self) -> Sequence[Part]:
-        """Pieces of the files; see `Files.parts`."""
-        return self.files.parts()
-
-    def read(self, part: Part) -> Iterator[Task | Rejected]:
-        """Every record of the piece."""
-        for place, record in self.files.rows(part):
-            if isinstance(record, str):
-                yield Rejected("openai_chat", place, record)
-            else:
-                yield self._task(record, place)
-
-    def _task(self, record: Mapping[str, JsonValue], place: str) -> Task | Rejected:
-        fields, chosen = _paired(record), self.config
-        about = About(
-            source="openai_chat",
-            place=place,
-            id=_word(fields.get(chosen.id_field)),
-            domain=_word(fields.get(chosen.domain_field)) or chosen.domain,
-            family=_word(fields.get(chosen.family_field)) or chosen.family,
-        )
-        tools = fields.get(chosen.tools_field) or fields.get("functions")
-        return task_of(fields.get(chosen.messages_field), tools, about)
-
-
-def _paired(record: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """The record; of a request with its response, the request with the reply at its end."""
-    request, response = record.get("request"), record.get("response")
-    if not isinstance(request, dict) or not isinstance(response, dict):
-        return record
-    asked, choices = request.get("messages"), response.get("choices")
+def replied(response: Mapping[str, JsonValue]) -> tuple[JsonValue, ...]:
+    """The message of a chat completion's first choice; none where it holds none."""
+    choices = response.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
-    reply = first.get("message") if isinstance(first, dict) else None
-    if not isinstance(asked, list) or not isinstance(reply, dict):
-        return {**record, **request}
-    return {**record, **request, "messages": [*asked, reply]}
+    message = first.get("message") if isinstance(first, dict) else None
+    return (message,) if isinstance(message, dict) else ()
+
+
+def _task(config: Config, record: Mapping[str, JsonValue], place: str) -> Task | Rejected:
+    fields = _paired(config, record)
+    about = About(
+        source=NAME,
+        place=place,
+        id=_word(fields.get(config.id_field)),
+        domain=_word(fields.get(config.domain_field)) or config.domain,
+        family=_word(fields.get(config.family_field)) or config.family,
+    )
+    tools = fields.get(config.tools_field) or fields.get("functions")
+    return task_of(fields.get(config.messages_field), tools, about)
+
+
+def _paired(config: Config, record: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """The record; of a request with its response, the request with the reply at its end."""
+    request, response = (_object(record.get(key)) for key in ("request", "response"))
+    asked = request.get(config.messages_field)
+    if not isinstance(asked, list):
+        return record
+    return {**record, **request, config.messages_field: [*asked, *replied(response)]}
+
+
+def _object(value: JsonValue) -> Mapping[str, JsonValue]:
+    """An object, which may be written as JSON text; anything else is an empty one."""
+    try:
+        value = loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _word(value: JsonValue) -> str:
