@@ -6,6 +6,7 @@ What `loads` accepts, `dumps` can write and a UTF-8 file can hold.
 import json
 import math
 import re
+from functools import lru_cache
 from typing import NoReturn
 
 from pydantic import JsonValue
@@ -41,12 +42,18 @@ def loads(text: str, limit: int = MAX_CHARACTERS) -> JsonValue:
 
 def dumps(value: object) -> str:
     """`value` as one line of JSON, non-ASCII text as it is."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return _encoder.encode(value)
 
 
 def canonical(value: object) -> str:
     """JSON with sorted keys, so that equal values have equal texts (1, 1.0 and true differ)."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
+    return _sorting.encode(value)
+
+
+@lru_cache(maxsize=256)
+def shared(text: str) -> JsonValue:
+    """`loads`, remembered for a while: the value has other readers, so it must not be changed."""
+    return loads(text)
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -93,6 +100,8 @@ def _deepest(brackets: str) -> int:
     return deepest
 
 
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_sorting = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True)
 _decoder = json.JSONDecoder(
     parse_constant=_refuse,
     parse_float=_finite,

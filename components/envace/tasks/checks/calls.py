@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from pydantic import JsonValue
 
-from envace.strict_json import canonical, loads
+from envace.strict_json import canonical, shared
 from envace.tasks.checks.dialect import MAX_DEPTH, arguments_errors, short, unbounded
 from envace.tasks.task import Task
 
@@ -58,7 +58,7 @@ def repeated_call(task: Task) -> str | None:
 def result_of(text: str) -> dict[str, JsonValue] | list[JsonValue] | str:
     """The value of a tool message, not to be changed; or what is wrong with it."""
     try:
-        result = loads(text)
+        result = shared(text)
     except ValueError as error:
         return f"{short(repr(text))}, expected JSON ({error})"
     if not isinstance(result, dict | list):

@@ -173,7 +173,8 @@ def closed(schema: Schema) -> Closed:
     }
     writer = _Writer(definitions)
     written = writer.write(schema, "$", ())
-    assert isinstance(written, dict)
+    if not isinstance(written, dict):
+        raise Refused("it", "refers to true or false, expected an object")
     return Closed(written, writer.cost)
 
 

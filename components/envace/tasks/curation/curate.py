@@ -82,7 +82,15 @@ def curate(origins: Sequence[Origin], config: Config, desk: Desk) -> CurationRep
     rules = by_name(config.skip)
     split = Split(frozenset(config.held_out), config.held_out_share, config.salt)
     compared = _manifest(config, desk)
-    checks = Checks(rules, config.languages, compared, split, desk.count, config.max_tokens)
+    checks = Checks(
+        rules,
+        config.languages,
+        compared,
+        split,
+        desk.count,
+        config.max_tokens,
+        near=config.near > 0,
+    )
     with _alone(desk.work):
         clear_scratch(desk.target)
         files = _examined(_jobs(origins, config, checks, desk), config, desk)
@@ -109,6 +117,7 @@ def _manifest(config: Config, desk: Desk) -> Path | None:
 def _jobs(origins: Sequence[Origin], config: Config, checks: Checks, desk: Desk) -> list[Job]:
     """One a part, in order; the name of its file holds all that its rows depend on."""
     chosen = config.model_dump(mode="json", exclude={"engine", "near", "shard_tasks"})
+    chosen["near"] = checks.near
     compared = sha256_of(checks.manifest) if checks.manifest else ""
     common = [_code(), chosen, compared, desk.counter]
     jobs: list[Job] = []

@@ -40,6 +40,8 @@ class Checks:
     """Tokens of a task."""
     max_tokens: int
     """Of a task that trains."""
+    near: bool
+    """Are near-duplicates looked for?"""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ def _row(task: Task, checks: Checks) -> Row:
         return _rejected(task.source, task.id, reason)
     return {
         **_written(placed.task),
+        "sketch": sketch(placed.task) if checks.near else None,
         "n_tokens": tokens,
         "held_out": placed.held_out,
         "trimmed": placed.task is not task,
@@ -108,7 +111,6 @@ def _written(task: Task) -> Row:
         "n_calls": len(task.recorded_calls),
         "n_tools": len(task.tools),
         "content": bytes.fromhex(content_hash(task))[:16],
-        "sketch": sketch(task),
         "definitions": [definition(tool) for tool in task.tools],
         "names": [] if task.family else [name_key(tool) for tool in task.tools],
         "pii": canonical({**pii.count(task)}),

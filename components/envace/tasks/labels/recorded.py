@@ -14,7 +14,7 @@ from math import fsum
 from pydantic import JsonValue
 
 from envace.episode import Call, Message, Tool
-from envace.strict_json import canonical, loads
+from envace.strict_json import canonical, shared
 from envace.tasks.labels.calls import changes, failed, parameters, prose, sets
 from envace.tasks.labels.facts import MAX_TEXT, mentioned
 from envace.tasks.task import CallMade, ChecklistItem, ObservationHas, OnlyCalls, ReplyHas, says
@@ -284,7 +284,7 @@ def _values(result: JsonValue) -> dict[str, JsonValue]:
 def _json(text: str) -> JsonValue:
     """The value of a tool message; its text when it is not JSON."""
     try:
-        return loads(text)
+        return shared(text)
     except ValueError:
         return text
 

@@ -10,11 +10,12 @@ record, whatever it holds: it becomes a `Rejected` with a reason.
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from pydantic import JsonValue, ValidationError
 
 from envace.episode import Call, Message, Tool
-from envace.strict_json import dumps, loads
+from envace.strict_json import dumps, loads, shared
 from envace.tasks.checks.text import visible
 from envace.tasks.labels.recorded import checklists
 from envace.tasks.source import Rejected
@@ -99,7 +100,15 @@ def _shown(message: Message) -> Message:
 
 def tools_of(value: object) -> tuple[Tool, ...]:
     """Tools in OpenAI's form, in the older one without `type`, or in MCP's. Raises `Refused`."""
+    if isinstance(value, str):
+        return _tools_of_text(value)
     return tuple(map(_tool, _list(value, "tools") if value is not None else []))
+
+
+@lru_cache(maxsize=64)
+def _tools_of_text(text: str) -> tuple[Tool, ...]:
+    """Many records of a log offer the same tools, in the same words."""
+    return tuple(map(_tool, _list(text, "tools")))
 
 
 def _tool(value: object) -> Tool:
@@ -264,7 +273,7 @@ def _answers(said: _Said, results: list[_Said]) -> Iterator[Message]:
 
 def _result(text: str) -> str:
     try:
-        value = loads(text)
+        value = shared(text)
     except ValueError:
         value = text
     return text if isinstance(value, dict | list) else dumps({"result": value})
