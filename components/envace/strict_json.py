@@ -5,7 +5,6 @@ What `loads` accepts, `dumps` can write and a UTF-8 file can hold.
 
 import json
 import math
-import re
 from functools import lru_cache
 from typing import NoReturn
 
@@ -15,10 +14,7 @@ MAX_CHARACTERS = 1_000_000
 MAX_DEPTH = 64
 MAX_DIGITS = 100
 
-_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-"""A JSON string, or the rest of the text where one is not closed."""
-_OTHER = re.compile(r"[^\[\]{}]+")
-_INNERMOST = re.compile(r"\[\]|\{\}")
+_DEEPER = f"nested deeper than {MAX_DEPTH}"
 
 
 def loads(text: str, limit: int = MAX_CHARACTERS) -> JsonValue:
@@ -28,13 +24,16 @@ def loads(text: str, limit: int = MAX_CHARACTERS) -> JsonValue:
     """
     if len(text) > limit:
         raise ValueError(f"{len(text):,} characters, limit {limit:,}")
-    if _too_deep(text):
-        raise ValueError(f"nested deeper than {MAX_DEPTH}")
     if text.startswith("\ufeff"):
         raise ValueError("it begins with a byte order mark")
     if not text.isascii():
         text.encode()  # half of a surrogate pair is refused
-    value = _decoder.decode(text)
+    try:
+        value = _decoder.decode(text)
+    except RecursionError:  # long before the stack of the machine ends
+        raise ValueError(_DEEPER) from None
+    if text.count("[") + text.count("{") > MAX_DEPTH and _too_deep(value):
+        raise ValueError(_DEEPER)
     if "\\u" in text:  # an escape can smuggle one in
         dumps(value).encode()
     return value
@@ -79,25 +78,19 @@ def _unique(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     return found
 
 
-def _too_deep(text: str) -> bool:
-    """Do the brackets of `text`, those inside strings left out, nest deeper than `MAX_DEPTH`?"""
-    if text.count("[") + text.count("{") <= MAX_DEPTH:
-        return False
-    left = brackets = _OTHER.sub("", _STRING.sub("", text))
-    for _ in range(MAX_DEPTH):
-        if not left:
+def _too_deep(value: JsonValue) -> bool:
+    """Does it nest deeper than `MAX_DEPTH`?"""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        inner = [part for part in level if isinstance(part, dict | list)]
+        if not inner:
             return False
-        left = _INNERMOST.sub("", left)  # takes one level away
-    return bool(left) and _deepest(brackets) > MAX_DEPTH
-
-
-def _deepest(brackets: str) -> int:
-    """How deep they nest."""
-    depth = deepest = 0
-    for bracket in brackets:
-        depth += 1 if bracket in "[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
+        level = [
+            part
+            for whole in inner
+            for part in (whole.values() if isinstance(whole, dict) else whole)
+        ]
+    return True
 
 
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False)

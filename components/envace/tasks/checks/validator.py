@@ -1,11 +1,13 @@
 """A JSON Schema validator (draft 2020-12) whose every keyword takes a bounded time.
 
 One idea: what jsonschema does in exponential or quadratic time is done here in linear time: regular
-expressions by RE2, `uniqueItems` by hashing. Formats are only those whose check is linear, raises
+expressions by RE2, `uniqueItems` by hashing. `multipleOf` takes numbers as they are written in
+decimal, so that 19.99 is a multiple of 0.01. Formats are only those whose check is linear, raises
 nothing and opens no connection.
 """
 
 from collections.abc import Hashable, Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker, validators
@@ -59,6 +61,13 @@ def _were(names: list[str]) -> str:
     return "was" if len(names) == 1 else "were"
 
 
+def _multiple_of(_: Any, step: float, value: JsonValue, __: Any) -> Iterator[ValidationError]:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    if (Fraction(str(value)) / Fraction(str(step))).denominator != 1:
+        yield ValidationError(f"{value!r} is not a multiple of {step}")
+
+
 def _unique_items(_: Any, wanted: bool, value: JsonValue, __: Any) -> Iterator[ValidationError]:
     if wanted and isinstance(value, list) and len(set(map(_identity, value))) < len(value):
         yield ValidationError(f"{value!r} has non-unique elements")
@@ -83,6 +92,7 @@ Validator: type[Draft202012Validator] = validators.extend(
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "additionalProperties": _additional_properties,
+        "multipleOf": _multiple_of,
         "uniqueItems": _unique_items,
     },
 )

@@ -160,7 +160,10 @@ def _structured(content: object, place: int) -> str:
     parts = isinstance(content, list) and all(isinstance(p, dict) and "text" in p for p in content)
     if content is None or isinstance(content, str) or (content and parts):
         return _text(content, place)
-    return _written(content, f"bad_result: message {place} holds {_short(content)}")
+    try:
+        return dumps(content)
+    except (TypeError, ValueError) as error:
+        raise Refused(f"bad_result: message {place} holds no JSON ({error})") from None
 
 
 def _text(content: object, place: int) -> str:
@@ -193,23 +196,18 @@ def _calls(message: dict[object, object], place: int) -> Iterator[tuple[str, Cal
 
 
 def _arguments(value: object, place: int) -> dict[str, JsonValue]:
-    got = f"message {place} calls with {_short(value)}"
-    if isinstance(value, str):
-        try:
-            value = loads(value) if value.strip() else {}
-        except ValueError as error:
-            raise Refused(f"bad_arguments: {got}, expected JSON ({error})") from None
-    if not isinstance(value, dict | None):
-        raise Refused(f"bad_arguments: {got}, expected an object")
-    _written(value, f"bad_arguments: {got}")
-    return value or {}
-
-
-def _written(value: object, what: str) -> str:
+    got = value
     try:
-        return dumps(value)
-    except (TypeError, ValueError) as error:  # Parquet holds dates, bytes and NaN too
-        raise Refused(f"{what}, which is no JSON ({error})") from None
+        if isinstance(value, str):
+            value = loads(value) if value.strip() else {}
+        else:
+            dumps(value)  # Parquet holds dates, bytes and NaN too
+    except (TypeError, ValueError) as error:
+        message = f"message {place} calls with {_short(got)}, expected JSON ({error})"
+        raise Refused(f"bad_arguments: {message}") from None
+    if not isinstance(value, dict | None):
+        raise Refused(f"bad_arguments: message {place} calls with {_short(got)}")
+    return value or {}
 
 
 def _system(said: Sequence[_Said]) -> tuple[str, list[_Said]]:

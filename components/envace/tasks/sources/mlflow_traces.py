@@ -85,7 +85,9 @@ def _longest(data: Object) -> tuple[list[JsonValue], Object, JsonValue]:
     spans = data.get("spans")
     found: tuple[list[JsonValue], Object, JsonValue] | None = None
     for span in spans if isinstance(spans, list) else []:
-        attributes = _object(span, "attributes") if isinstance(span, dict) else {}
+        if not isinstance(span, dict):
+            raise Refused(f"bad_trace: a span is {type(span).__name__}, expected an object")
+        attributes = _object(span, "attributes")
         asked = _json(attributes, "mlflow.spanInputs")
         messages = asked.get("messages")
         if isinstance(messages, list) and len(messages) >= (len(found[0]) if found else 1):
