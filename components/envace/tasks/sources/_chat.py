@@ -95,7 +95,7 @@ def task_of(
 def _shown(message: Message) -> Message:
     """The message as the user sees it: a value in a thought is not in the reply."""
     text = visible(message.content) if message.role == "assistant" else message.content
-    return message.model_copy(update={"content": text})
+    return message if text is message.content else message.model_copy(update={"content": text})
 
 
 def tools_of(value: object) -> tuple[Tool, ...]:
@@ -137,9 +137,7 @@ def _list(value: object, what: str) -> list[object]:
 def _said(value: object, place: int) -> _Said:
     if not isinstance(value, dict):
         raise Refused(f"bad_messages: message {place} is {_short(value)}, expected an object")
-    role = value.get("role")
-    if role == "function":  # the form before tools
-        role = "tool"
+    role = "tool" if (role := value.get("role")) == "function" else role
     if role not in ("system", "developer", "user", "assistant", "tool"):
         raise Refused(f"unknown_role: message {place} is of {_short(role)}")
     return _Said(
@@ -203,8 +201,8 @@ def _arguments(value: object, place: int) -> dict[str, JsonValue]:
         else:
             dumps(value)  # Parquet holds dates, bytes and NaN too
     except (TypeError, ValueError) as error:
-        message = f"message {place} calls with {_short(got)}, expected JSON ({error})"
-        raise Refused(f"bad_arguments: {message}") from None
+        got = f"{_short(got)}, expected JSON ({error})"
+        raise Refused(f"bad_arguments: message {place} calls with {got}") from None
     if not isinstance(value, dict | None):
         raise Refused(f"bad_arguments: message {place} calls with {_short(got)}")
     return value or {}
@@ -293,11 +291,9 @@ def _tier(conversation: Sequence[Message]) -> str:
 
 
 def _digest(system: str, tools: Sequence[Tool], conversation: Sequence[Message]) -> str:
-    parts = (system, *map(str, tools), *map(str, conversation))
-    text = "\0".join(parts).encode(errors="surrogatepass")
-    return hashlib.sha256(text).hexdigest()[:32]
+    text = "\0".join((system, *map(str, tools), *map(str, conversation)))
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:79] + "…"
+    return (text := repr(value))[:79] + "…" * (len(text) > 79)

@@ -273,21 +273,22 @@ def _parquet(path: Path, group: int) -> Iterator[tuple[str, JsonValue | str]]:
     with pq.ParquetFile(path) as file:
         try:
             for batch in file.iter_batches(_BATCH, row_groups=[group]):
-                for row in map(batch.slice, range(batch.num_rows), [1] * batch.num_rows):
-                    yield f"{group}.{place}", _row(row)
+                for row in _rows(batch):
+                    yield f"{group}.{place}", row
                     place += 1
         except (pa.ArrowException, OSError) as error:
             said = str(error).splitlines()[0][:200]
             yield f"{group}.{place}", f"unreadable: {said}; the rest of the row group is lost"
 
 
-def _row(row: "pa.RecordBatch") -> JsonValue | str:
-    """A row without its nulls: a struct has a null for each field that another row has."""
+def _rows(batch: "pa.RecordBatch") -> list[JsonValue]:
+    """The rows without their nulls: a struct has one for each field that another row has."""
     try:
-        (value,) = row.to_pylist()
+        return [_without_nulls(row) for row in batch.to_pylist()]
     except (ValueError, OverflowError) as error:
-        return f"unreadable: {str(error)[:200]}"
-    return _without_nulls(value)
+        if batch.num_rows == 1:
+            return [f"unreadable: {str(error)[:200]}"]
+    return [row for n in range(batch.num_rows) for row in _rows(batch.slice(n, 1))]
 
 
 def _without_nulls(value: JsonValue) -> JsonValue:
