@@ -45,7 +45,7 @@ def demo() -> None:
     summary.show(Console())
 
 
-@app.command(epilog="Example: envace curate --params profiles/ci.yaml --out trial")
+@app.command(epilog="Example: envace curate --params profiles/tau2.yaml --out trial")
 def curate(
     file: Annotated[
         Path | None, typer.Option("--params", help="By default params.yaml; else with --out.")
@@ -73,17 +73,35 @@ def curate(
 @app.command(epilog="Example: envace profile ci")
 def profile(name: Annotated[str, typer.Argument(help="Name of a file in profiles/.")]) -> None:
     """Makes a shipped profile the active params.yaml; one that was edited is kept beside it."""
-    shipped = {path.stem: path.read_bytes() for path in sorted(PROFILES.glob("*.yaml"))}
-    if name not in shipped:
-        raise ConfigError(f"there is no profile '{name}'; {nearest(name, shipped)}")
-    params.load(PROFILES / f"{name}.yaml")
+    params.load(chosen := _shipped(name))
+    shipped = {path: path.read_bytes() for path in sorted(PROFILES.glob("*.yaml"))}
     said = f"profile: params.yaml is {name} now"
     if params.PARAMS.exists() and params.PARAMS.read_bytes() not in shipped.values():
         kept = params.PARAMS.with_suffix(".yaml.before")
         shutil.copyfile(params.PARAMS, kept)
         said += f"; the one before had been edited and is {kept}"
-    write_atomically(params.PARAMS, shipped[name])
+    write_atomically(params.PARAMS, shipped[chosen])
     stage.say(said)
+
+
+@app.command(epilog="Example: envace explain --profile qwen3-8b")
+def explain(
+    name: Annotated[
+        str | None, typer.Option("--profile", help="Of profiles/; by default params.yaml.")
+    ] = None,
+) -> None:
+    """Says what training would maximise, by which dials, and what it would take."""
+    from pipelines import explain
+
+    explain.show(params.load(_shipped(name) if name else params.PARAMS), Console())
+
+
+def _shipped(name: str) -> Path:
+    """The file of a shipped profile. Raises `ConfigError` when there is none of that name."""
+    known = {path.stem: path for path in PROFILES.glob("*.yaml")}
+    if name not in known:
+        raise ConfigError(f"there is no profile '{name}'; {nearest(name, known)}")
+    return known[name]
 
 
 def _repro(command: str, *words: str) -> None:

@@ -88,8 +88,8 @@ def _memory(found: Plan, shape: Shape) -> Table:
 def _time(found: Plan, chosen: Params) -> str:
     steps, work = chosen.train.schedule.steps, found.flops / 1e12
     said = (
-        f"A step samples at most {found.sampled_tokens:,} tokens and takes at most {work:,.0f} "
-        f"TFLOP; {steps:,} steps {steps * work:,.0f}."
+        f"A step samples at most {found.sampled_tokens:,} tokens and takes at most {work:,.3g} "
+        f"TFLOP; {steps:,} steps {steps * work:,.3g}."
     )
     if chosen.policy.engine.device != "cpu":
         return f"{said} Its device is {chosen.policy.engine.device}: time = TFLOP / its rate."
@@ -97,7 +97,7 @@ def _time(found: Plan, chosen: Params) -> str:
     minutes = work / rate / 60
     return (
         f"{said} This machine multiplies matrices at {rate:.2f} TFLOP/s: at that rate a step takes "
-        f"{minutes:,.1f} minutes and the run {steps * minutes:,.0f}, if every output is as long as "
+        f"{minutes:,.2g} minutes and the run {steps * minutes:,.2g}, if every output is as long as "
         "it may be."
     )
 
@@ -109,6 +109,6 @@ def measured_flops(dtype: str, size: int = 1024, seconds: float = 0.5) -> float:
     left = torch.ones(size, size, dtype=getattr(torch, dtype))
     count, began = 0, time.perf_counter()
     while (spent := time.perf_counter() - began) < seconds:
-        left @ left
+        torch.mm(left, left)
         count += 1
     return count * 2 * size**3 / spent

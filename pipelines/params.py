@@ -23,6 +23,7 @@ from envace.tasks.checks.rules import by_name
 from envace.tasks.curation.config import Config as Curation
 from envace.training.abort import Limits
 from envace.training.schedule import Schedule, WarmSchedule
+from envace.training.shape import Shape
 from envace.worlds.world import TIERS
 from pipelines.yaml12 import read_yaml
 
@@ -43,6 +44,8 @@ class Policy(Config):
     """Where its first weights come from."""
     engine: Engine = Engine()
     """How it is run in this process."""
+    shape: Shape | None = None
+    """Its size, as its config.json has it, so that a run can be planned before it is fetched."""
 
 
 class Curate(Config):

@@ -8,14 +8,17 @@ from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 
+from envace.errors import ConfigError
 from envace.files import digest_of, sha256_of
 from envace.inference.backends.hf import HfPolicy
 from envace.inference.backends.hf import build as build_policy
 from envace.inference.chat import ChatML, load_renderer
 from envace.rehearsal.act import demonstrate as acted
 from envace.rehearsal.rehearse import demonstrate as rehearsed
+from envace.strict_json import loads
 from envace.tasks.task import Task
 from envace.training import bases
+from envace.training.shape import shape_of
 from pipelines import stage
 from pipelines.params import Params, plain
 from pipelines.settings import Settings
@@ -71,8 +74,21 @@ def _renderer(folder: Path) -> ChatML:
 
 
 def policy(params: Params, folder: Path) -> HfPolicy:
-    """The model in `folder`, in this process."""
+    """The model in `folder`, in this process. Raises `ConfigError` if it has another size."""
+    _has_shape(params, folder)
     return build_policy(params.policy.engine, folder, load_renderer(folder).stop, folder.name)
+
+
+def _has_shape(params: Params, folder: Path) -> None:
+    """Refuses a model that is not of the size that the parameters state."""
+    stated = params.policy.shape
+    if stated is None:
+        return
+    found = shape_of(loads((folder / "config.json").read_text()))
+    if found != stated:
+        raise ConfigError(
+            f"the policy in {folder} is {found}, but policy.shape states {stated}; correct it."
+        )
 
 
 def export(model: HfPolicy, like: Path, folder: Path) -> str:

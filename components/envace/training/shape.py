@@ -33,8 +33,10 @@ class Shape(Config):
         return self.layers * block + self.vocabulary * self.width * (1 if self.tied else 2)
 
 
-def shape_of(values: Mapping[str, object]) -> Shape:
+def shape_of(values: object) -> Shape:
     """The shape in a config.json of a Llama, Qwen or Mistral. Raises `KeyError` for another."""
+    if not isinstance(values, Mapping):
+        raise KeyError("a config.json is an object")
 
     def number(name: str) -> int:
         return int(str(values[name]))

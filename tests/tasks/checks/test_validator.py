@@ -119,3 +119,16 @@ def test_a_duration_is_no_format_here():
 )
 def test_equality_of_items_is_that_of_json(items, unique):
     assert Validator({"uniqueItems": True}).is_valid(items) is unique
+
+
+def test_a_property_is_additional_when_neither_a_name_nor_a_pattern_covers_it():
+    schema = {"properties": {"a": {}}, "patternProperties": {"^b": {}, "^c": {}}}
+    value = {"a": 1, "b1": 2, "c1": 3, "d": 4, "e": 5}
+    for allowed in (False, {"type": "null"}):
+        found = Validator({**schema, "additionalProperties": allowed})
+        assert found.is_valid({"a": 1, "b1": 2, "c1": 3})
+        assert not found.is_valid(value)
+    errors = Validator({**schema, "additionalProperties": False}).iter_errors(value)
+    assert [error.message for error in errors] == [
+        "Additional properties are not allowed ('d', 'e' were unexpected)"
+    ]

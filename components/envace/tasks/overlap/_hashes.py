@@ -43,7 +43,7 @@ def hash64(text: str) -> int:
 
 def words(text: str) -> list[str]:
     """The words of a text, whoever says it."""
-    found = _WORD.findall(unicodedata.normalize("NFKC", text).lower())
+    found: list[str] = _WORD.findall(unicodedata.normalize("NFKC", text).lower())
     return [_PERSON.get(word, word) for word in found]
 
 
