@@ -5,7 +5,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from envace.files import sha256_of, write_atomically
+from envace.files import digest_of, write_atomically
 from envace.registry.models import Registry
 from envace.registry.store import put
 from pipelines import params, paths, stage
@@ -46,7 +46,7 @@ def lineage(chosen: params.Params) -> dict[str, str]:
     return {
         "profile": chosen.profile,
         "params": stage.fingerprint({name: values[name] for name in MAKES}),
-        "data": sha256_of(paths.TRAIN),
+        "data": digest_of(paths.TRAIN),
         "base": json.dumps(values["policy"]["base"]),
         "commit": commit(),
     }

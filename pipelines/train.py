@@ -1,6 +1,6 @@
 """Stage train: role-wise GRPO on the policy's own rehearsed responses."""
 
-from envace.files import digest_of, sha256_of
+from envace.files import digest_of
 from envace.grpo.update import learner_of
 from envace.inference.chat import load_renderer
 from envace.rehearsal.act import Actor
@@ -16,7 +16,7 @@ def main() -> str:
     chosen, tasks = params.load(), read_tasks(paths.TRAIN)
     own, schedule = chosen.train, chosen.train.schedule
     policy, renderer = policies.policy(chosen, paths.WARMSTART), load_renderer(paths.WARMSTART)
-    start = [digest_of(paths.WARMSTART), sha256_of(paths.TRAIN)]
+    start = [digest_of(paths.WARMSTART), digest_of(paths.TRAIN)]
     engine, code = params.plain(chosen.policy.engine), stage.code_of("train")
     name = stage.fingerprint("train", chosen.seed, params.plain(own), engine, start, code)
     run = Run(

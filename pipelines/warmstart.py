@@ -1,6 +1,6 @@
 """Stage warmstart: the base policy imitates the recordings in both roles."""
 
-from envace.files import sha256_of
+from envace.files import digest_of
 from envace.grpo.update import learner_of
 from envace.inference.chat import load_renderer
 from envace.tasks.store import read_tasks
@@ -21,7 +21,7 @@ def main() -> str:
     seed = chosen.seed
     imitated = [demonstrate(renderer, task, schedule, seed) for task in tasks]
     own, code = params.plain(chosen.warmstart), stage.code_of("warmstart")
-    start = [params.plain(chosen.policy), sha256_of(paths.TRAIN)]
+    start = [params.plain(chosen.policy), digest_of(paths.TRAIN)]
     run = stage.fingerprint("warmstart", seed, own, start, code)
     checkpoints = Checkpoints(paths.CHECKPOINTS, run, schedule.checkpoint_every)
     stream = warm_start(learner, imitated, schedule, checkpoints, seed)

@@ -114,14 +114,14 @@ def test_a_state_that_was_lost_is_registered_again(checkout: Path) -> None:
 
 
 def test_a_stage_that_fails_says_one_sentence_and_leaves_nothing_to_trust(checkout: Path) -> None:
-    tasks = checkout / "data/tasks/train.jsonl"
+    tasks = checkout / "data/tasks/train/part-00000.parquet"
     kept = tasks.read_bytes()
     tasks.unlink()  # it is a link into DVC's cache
-    tasks.write_text('{"id": "half a record"\n')
+    tasks.write_bytes(b"PAR1 half a file")
     done = run(checkout, "pipelines", "warmstart")
     tasks.unlink()
     tasks.write_bytes(kept)
     assert done.returncode == 1
-    assert done.stderr.startswith("warmstart: data/tasks/train.jsonl:1")
+    assert done.stderr.startswith(f"warmstart: {tasks.relative_to(checkout)} is no Parquet file")
     assert len(done.stderr.splitlines()) == 1
     assert not list(checkout.glob("models/.*.part"))

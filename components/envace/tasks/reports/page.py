@@ -87,8 +87,8 @@ def _reason(reason: Reason, most: int, records: int) -> list[str]:
 def _leakage(report: CurationReport) -> list[str]:
     items = ", ".join(f"{name} ({count:,})" for name, count in report.benchmarks.items())
     compared = (
-        f"Every task was compared with the items of {items}, on prompts, tools and final calls: "
-        f"{count_of(report, 'contaminated'):,} would have trained on one."
+        f"Every task was compared with the items of {items}, on prompts, identifiers and final "
+        f"calls: {count_of(report, 'contaminated'):,} were dropped."
         if items
         else "No benchmark was compared with: curate.rules.decontaminate names none."
     )
