@@ -9,6 +9,14 @@ from pipelines import paths, stage
 from pipelines.records import Registered, Scores
 from pipelines.settings import Settings
 
+PAGES = (
+    paths.CURATION_PAGE,
+    paths.CARD,
+    paths.DATA_DOCS / "index.html",
+    paths.EVALUATION_PAGE,
+    paths.DECISION_PAGE,
+)
+
 
 def show(console: Console) -> None:
     """Prints the scores, the decision, the champion and where the pages are."""
@@ -24,8 +32,7 @@ def show(console: Console) -> None:
     for line in (
         f"{record.name} version {record.version} ({record.digest[:12]}): {decision.verdict}",
         standing(decision, registry),
-        *(f"  {page}" for page in (paths.EVALUATION_PAGE, paths.DECISION_PAGE)),
-        f"  {paths.DATA_DOCS / 'index.html'}",
+        *(f"  {page}" for page in PAGES),
     ):
         console.print(line, highlight=False, soft_wrap=True)
 

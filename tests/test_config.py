@@ -86,7 +86,8 @@ def test_a_bad_value_gets_one_sentence_with_its_path(
         ),
         (
             {"name": "zzz"},
-            "train.advantage: envace.grpo.advantages has no 'zzz'; it has pooled, role_wise.",
+            "train.advantage: envace.grpo.advantages has no 'zzz'; "
+            "it has act_only, leave_one_out, pooled, role_wise.",
         ),
         (3, "train.advantage: got 3, expected a name or a mapping with a 'name'."),
     ],

@@ -95,7 +95,7 @@ def test_a_conversation_that_does_not_hold_together_is_refused(messages, sentenc
     ("tools", "sentence"),
     [
         ([tool(), tool()], "'f' stands twice"),
-        ([tool(properties={"x": {"$ref": "http://evil/schema"}})], "$ref"),
+        ([tool(properties={"x": {"$ref": "http://evil/schema"}})], "refers to 'http://evil"),
         ([tool(type="objekt")], "the schema of 'f' cannot be used"),
     ],
 )

@@ -67,7 +67,7 @@ def test_what_cannot_be_honoured_is_refused_in_one_sentence(
         (b'{"user": "\\ud800"}', "surrogates"),
         (b"\xff", "utf-8"),
         (b'{"model": "m", "model": "m"}', "twice"),
-        (b"[" * 100, "nested deeper"),
+        (b"[" * 100 + b"]" * 100, "nested deeper"),
         (b"[]", "the body is []"),
     ],
 )

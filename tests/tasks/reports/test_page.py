@@ -43,10 +43,7 @@ def test_a_reason_is_explained_counted_and_shown(page: str) -> None:
 
 def test_leakage_slices_lengths_and_personal_data_are_there(page: str) -> None:
     said = text(page)
-    assert (
-        "the items of bfcl (4,441), on prompts, identifiers and final calls: 0 were dropped."
-        in said
-    )
+    assert "bfcl (4,441), on prompts, identifiers and final calls: 0 were dropped." in said
     assert "1 records equal an earlier one, 0 nearly do." in said
     assert "12 definitions train and 3 are held out. From 4 tasks a candidate" in said
     assert "shop 5 1" in said

@@ -1,6 +1,6 @@
 """What the data gate looks at: one row of numbers and short texts for each task of both sides.
 
-Tasks are read as the next stages will read them, one at a time; a row takes a few hundred bytes,
+Tasks are read as the next stages will read them, one at a time; a row takes about a kilobyte,
 whatever its task's size. What the two sides must not share is counted in the rows of the train
 side, so that an expectation on one column can hold it.
 """
