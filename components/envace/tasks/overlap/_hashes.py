@@ -6,7 +6,7 @@ word, case and spacing do not matter, 2.0 is 2, and a dot in the name of a tool 
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
 from pydantic import JsonValue
@@ -18,6 +18,10 @@ RUN = 10
 """Words of a run; a text that is shorter is one run by itself."""
 MIN_WORDS = 4
 """Words of the shortest text that tells anything."""
+NAME_DIGITS = 4
+"""Digits of an identifier that names one thing alone."""
+MIN_NAMES = 6
+"""Names of tools and parameters in the smallest set of tools that tells anything."""
 
 _EAST = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_EAST}]|[^\W{_EAST}]+")
@@ -63,12 +67,29 @@ def runs(texts: Iterable[str]) -> frozenset[int]:
 
 def marks(texts: Iterable[str]) -> frozenset[int]:
     """Hashes of the identifiers in texts: six characters or more, with a letter and a digit."""
-    return frozenset(
-        hash64(word.lower())
-        for text in texts
-        for word in _MARK.findall(text)
-        if any(map(str.isdigit, word)) and any(map(str.isalpha, word))
-    )
+    return frozenset(hash64(word) for word in _marks(texts))
+
+
+def names(texts: Iterable[str]) -> frozenset[int]:
+    """Of the identifiers, those that name one thing alone: `mia_li_3668`, but not `python3`."""
+    found = (word for word in _marks(texts) if sum(map(str.isdigit, word)) >= NAME_DIGITS)
+    return frozenset(hash64(word) for word in found)
+
+
+def _marks(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        for word in _MARK.findall(text):
+            if any(map(str.isdigit, word)) and any(map(str.isalpha, word)):
+                yield word.lower()
+
+
+def tools_hash(tools: Iterable[tuple[str, Iterable[str]]]) -> int | None:
+    """The hash of a set of tools by their names and parameters; None if it is a common little one.
+
+    A lone `get_weather(city)` is offered everywhere and tells nothing.
+    """
+    found = sorted((name.replace(".", "_"), *sorted(parameters)) for name, parameters in tools)
+    return hash64(repr(found)) if sum(map(len, found)) >= MIN_NAMES else None
 
 
 def call_hash(call: Call) -> int:

@@ -1,10 +1,11 @@
-"""A task is contaminated when it is, in words or in deeds, an item of a benchmark.
+"""A task is contaminated when it is, in words, in deeds or by its tools, an item of a benchmark.
 
-Three comparisons, each by hashes alone. Goal state: the calls that change something are those of
+Four comparisons, each by hashes alone. Goal state: the calls that change something are those of
 the item's answer (all calls, where none changes anything). Prompt: half of the runs of ten words
-of the shorter text are in both. Identifiers: half of the item's identifiers, two at least,
-are in what the task's user says and its calls, as in a conversation about the item that took
-another course.
+of the shorter text are in both. Identifiers: half of the item's identifiers, two at least, or one
+that its user is told and that names one thing alone, are in what the task's user says and its
+calls, as in a conversation about the item that took another course. Tools: those on offer are
+exactly the ones that were written for the item.
 """
 
 from collections import Counter
@@ -12,9 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from envace.episode import Tool
 from envace.strict_json import canonical
 from envace.tasks.labels.calls import changes
-from envace.tasks.overlap._hashes import call_hash, marks, runs
+from envace.tasks.overlap._hashes import call_hash, marks, names, runs, tools_hash
 from envace.tasks.task import Task
 
 MIN_MARKS = 2
@@ -50,8 +52,12 @@ class Decontaminator:
     """Runs and identifiers of each item."""
     runs: Places
     marks: Places
+    names_told: Places
+    """Identifiers that the item's user is told and that name one thing alone."""
     goals: Mapping[int, tuple[tuple[int, Goal], ...]]
     """By the hash of a form of the first call: items and their goals."""
+    tools: Mapping[int, int]
+    """By the hash of a set of tools, the first item that they were written for."""
 
     @property
     def benchmarks(self) -> Mapping[str, int]:
@@ -59,9 +65,14 @@ class Decontaminator:
         return Counter(name.partition(":")[0] for name in self.names)
 
     def __call__(self, task: Task) -> str | None:
-        """`contaminated: bfcl:ITEM by goal state`, or `by prompt`, or `by identifiers`; or None."""
-        found = self._by_goal(task), self._by_prompt(task), self._by_marks(task)
-        ways = zip(found, ("goal state", "prompt", "identifiers"), strict=True)
+        """`contaminated: bfcl:ITEM by goal state`, or prompt, identifiers or tools; or None."""
+        found = (
+            self._by_goal(task),
+            self._by_prompt(task),
+            self._by_marks(task),
+            self._by_tools(task),
+        )
+        ways = zip(found, ("goal state", "prompt", "identifiers", "tools"), strict=True)
         first = next(((place, way) for place, way in ways if place is not None), None)
         return f"contaminated: {self.names[first[0]]} by {first[1]}" if first else None
 
@@ -83,12 +94,24 @@ class Decontaminator:
 
     def _by_marks(self, task: Task) -> int | None:
         arguments = (canonical(dict(call.arguments)) for call, _ in task.recorded_calls)
-        shared = _shared(marks([*task.user_messages, *arguments]), self.marks)
+        texts = [*task.user_messages, *arguments]
+        if told := _shared(names(texts), self.names_told):
+            return min(told)
+        shared = _shared(marks(texts), self.marks)
         return _first(
             place
             for place, count in shared.items()
             if count >= MIN_MARKS and count >= self.share * self.sizes[place][1]
         )
+
+    def _by_tools(self, task: Task) -> int | None:
+        found = tools_hash((tool.name, _properties(tool)) for tool in task.tools)
+        return None if found is None else self.tools.get(found)
+
+
+def _properties(tool: Tool) -> tuple[str, ...]:
+    properties = tool.parameters.get("properties")
+    return tuple(properties) if isinstance(properties, dict) else ()
 
 
 def load(path: Path) -> Decontaminator:
@@ -108,7 +131,9 @@ def load(path: Path) -> Decontaminator:
         sizes=tuple((row["n_runs"], row["n_marks"]) for row in rows),
         runs=_places(row["runs"] for row in rows),
         marks=_places(row["marks"] for row in rows),
+        names_told=_places(row["names"] for row in rows),
         goals={form: tuple(pairs) for form, pairs in goals.items()},
+        tools={row["tools"]: place for place, row in reversed([*enumerate(rows)]) if row["tools"]},
     )
 
 

@@ -23,12 +23,14 @@ from envace.errors import ConfigError, TaskError
 from envace.files import digest_of, sha256_of
 from envace.strict_json import canonical
 from envace.tasks.labels.calls import changes
-from envace.tasks.overlap._hashes import call_hash, marks, runs
+from envace.tasks.overlap._hashes import call_hash, marks, names, runs, tools_hash
 from envace.tasks.overlap.benchmarks import bfcl, finmcp, tau2, vitabench
 from envace.tasks.overlap.benchmarks.item import Item
 
 log = logging.getLogger(__name__)
 
+SETS = ("runs", "marks", "names")
+"""Columns of which what many items have is left out."""
 MAX_ITEMS = 10
 """Items that may share a run of words or an identifier before it counts as a template."""
 PINS = {
@@ -150,8 +152,10 @@ def _row(benchmark: str, item: Item) -> dict[str, Any]:
         "id": item.id,
         "runs": sorted(runs(item.texts)),
         "marks": sorted(marks(texts)),
+        "names": sorted(names(item.texts)),
         "goal": [sorted({call_hash(form) for form in forms}) for forms in goal],
         "writes": bool(writes),
+        "tools": tools_hash(item.tools),
     }
 
 
@@ -165,9 +169,10 @@ def write(target: Path, rows: Iterable[Mapping[str, Any]], share: float) -> None
     hashes = pa.list_(pa.uint64())
     columns = [("benchmark", pa.string()), ("id", pa.string()), ("runs", hashes)]
     columns += [("n_runs", pa.int32()), ("marks", hashes), ("n_marks", pa.int32())]
-    columns += [("goal", pa.list_(hashes)), ("writes", pa.bool_())]
+    columns += [("names", hashes)]
+    columns += [("goal", pa.list_(hashes)), ("writes", pa.bool_()), ("tools", pa.uint64())]
     schema = pa.schema(columns, metadata={"share": str(share)})
-    counts = {name: Counter(one for row in rows for one in row[name]) for name in ("runs", "marks")}
+    counts = {name: Counter(one for row in rows for one in row[name]) for name in SETS}
     target.parent.mkdir(parents=True, exist_ok=True)
     write_rows(target, schema, (_telling(row, counts) for row in rows))
 

@@ -6,10 +6,12 @@ Candidates come from bands of the signature, chosen so that a pair at the thresh
 99 %; each is then judged by its estimated Jaccard similarity.
 """
 
+import importlib
 import math
 from array import array
 from collections.abc import Sequence
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
@@ -30,12 +32,11 @@ _CALLS = 8
 
 def sketch(task: Task) -> bytes:
     """264 bytes: a hash of the task's calls, whatever their order, and a signature of its words."""
-    from rensa import RMinHash
-
+    rensa: Any = importlib.import_module("rensa")  # it ships no types
     calls = sorted({call_hash(call) for call, _ in task.recorded_calls})
     digest = blake2b(b"".join(one.to_bytes(8, "big") for one in calls), digest_size=_CALLS).digest()
     said = [shingle.encode(errors="replace") for shingle in shingles(task.user_messages)]
-    (signature,) = RMinHash.digests_from_token_sets([said], PERMUTATIONS, SEED)
+    (signature,) = rensa.RMinHash.digests_from_token_sets([said], PERMUTATIONS, SEED)
     return digest + (np.array(signature, "<u4") & 0xFFFF).astype("<u2").tobytes()
 
 

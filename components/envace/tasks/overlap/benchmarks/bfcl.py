@@ -31,7 +31,12 @@ def items(data: Traversable) -> Iterator[Item]:
         for row in _rows(file):
             said = [m["content"] for turn in row["question"] for m in turn if m["role"] == "user"]
             goal = tuple(_goal(answers.get(row["id"], []), docs))
-            yield Item(row["id"], tuple(said), goal)
+            yield Item(row["id"], tuple(said), goal, tuple(_tools(row.get("function", []))))
+
+
+def _tools(functions: list[Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for function in functions:
+        yield function["name"], tuple(function["parameters"].get("properties", {}))
 
 
 def _rows(file: Traversable) -> list[Any]:

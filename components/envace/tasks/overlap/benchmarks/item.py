@@ -14,3 +14,6 @@ class Item:
     """What the user says or is told to say, each passage by itself."""
     goal: tuple[tuple[Call, ...], ...] = ()
     """The calls of the answer; of each, the forms that are right."""
+    tools: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Name and parameters of the tools that were written for this item alone; empty where items
+    share the tools of a domain, which may be trained on."""
