@@ -197,6 +197,15 @@ def test_every_task_of_the_test_split_of_tau2_is_caught(tau2, doing, domain, cou
     assert (seen, missed) == (count, [])
 
 
+def test_what_every_task_of_a_benchmark_says_is_no_trace_of_its_test_split(tau2, doing):
+    chosen = set(json.loads((TAU2 / "telecom/split_tasks.json").read_text())["test"])
+    tasks = json.loads((TAU2 / "telecom/tasks.json").read_text())
+    others = [task for task in tasks if task["id"] not in chosen]
+    tickets = [task["ticket"] for task in others]
+    found = [tau2(doing(ticket)) for ticket in dict.fromkeys(tickets)]
+    assert (len(others), [one for one in found if one]) == (2245, [])
+
+
 @pytest.mark.skipif(not LOGS.exists(), reason="the recorded trajectories are not here")
 def test_recorded_trajectories_of_tau_bench_are_caught(tmp_path):
     config = Config(benchmarks=("tau2",), tau2=TAU2, tau2_split="base")

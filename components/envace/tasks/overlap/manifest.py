@@ -1,8 +1,8 @@
 """The manifest: ids of benchmark items, and 64-bit hashes of what a task is compared with.
 
 No text of a benchmark is in it. It is one Parquet file in the cache, named by what it was made of:
-the pinned packages, local files and the code here. What stands in more than `MAX_ITEMS` items is a
-template and tells nothing, so it is left out.
+the pinned packages, local files and the code here. What stands in more than `MAX_ITEMS` tasks of
+the benchmarks, compared with or not, is a template and tells nothing, so it is left out.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 SETS = ("runs", "marks", "names")
 """Columns of which what many items have is left out."""
 MAX_ITEMS = 10
-"""Items that may share a run of words or an identifier before it counts as a template."""
+"""Tasks that may share a run of words or an identifier before it counts as a template."""
 PINS = {
     "bfcl": (
         "pypi://bfcl-eval==2026.3.23/bfcl_eval-2026.3.23-py3-none-any.whl",
@@ -83,7 +83,8 @@ def build(config: Config, cache: Cache) -> Path:
         rows: list[dict[str, Any]] = []
         for benchmark in chosen:
             found = [_row(benchmark, item) for item in _items(benchmark, config, cache)]
-            log.info("%s: %d items to compare with", benchmark, len(found))
+            compared = sum(row["compared"] for row in found)
+            log.info("%s: %d items to compare with", benchmark, compared)
             rows += found
         write(target, rows, config.share)
     return target
@@ -156,11 +157,12 @@ def _row(benchmark: str, item: Item) -> dict[str, Any]:
         "goal": [sorted({call_hash(form) for form in forms}) for forms in goal],
         "writes": bool(writes),
         "tools": tools_hash(item.tools),
+        "compared": item.compared,
     }
 
 
 def write(target: Path, rows: Iterable[Mapping[str, Any]], share: float) -> None:
-    """Writes the manifest, whole or not at all, without what is a template."""
+    """Writes the rows that are compared with, whole or not at all, without what is a template."""
     import pyarrow as pa
 
     from envace.tasks.rows import write_rows
@@ -174,7 +176,7 @@ def write(target: Path, rows: Iterable[Mapping[str, Any]], share: float) -> None
     schema = pa.schema(columns, metadata={"share": str(share)})
     counts = {name: Counter(one for row in rows for one in row[name]) for name in SETS}
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_rows(target, schema, (_telling(row, counts) for row in rows))
+    write_rows(target, schema, (_telling(row, counts) for row in rows if row["compared"]))
 
 
 def _telling(row: Mapping[str, Any], counts: Mapping[str, Counter[int]]) -> dict[str, Any]:
@@ -182,4 +184,5 @@ def _telling(row: Mapping[str, Any], counts: Mapping[str, Counter[int]]) -> dict
     kept = {
         name: [one for one in row[name] if seen[one] <= MAX_ITEMS] for name, seen in counts.items()
     }
-    return {**row, **kept, "n_runs": len(row["runs"]), "n_marks": len(kept["marks"])}
+    told = {key: value for key, value in row.items() if key != "compared"}
+    return {**told, **kept, "n_runs": len(row["runs"]), "n_marks": len(kept["marks"])}

@@ -17,3 +17,6 @@ class Item:
     tools: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Name and parameters of the tools that were written for this item alone; empty where items
     share the tools of a domain, which may be trained on."""
+    compared: bool = True
+    """Must no task be this item? Others tell only what is a template: many tasks of their
+    benchmark say the same."""

@@ -15,18 +15,18 @@ DOMAINS = ("airline", "retail", "telecom")
 
 
 def items(domains: Traversable, split: str) -> Iterator[Item]:
-    """The items of the split in every domain; an id is `domain/id`."""
+    """Every task of every domain, compared with if in the split; an id is `domain/id`."""
     for domain in DOMAINS:
         folder = domains / domain
         chosen = set(json.loads((folder / "split_tasks.json").read_text(encoding="utf-8"))[split])
         for task in json.loads((folder / "tasks.json").read_text(encoding="utf-8")):
-            if task["id"] in chosen:
-                yield _item(f"{domain}/{task['id']}", task)
+            yield _item(f"{domain}/{task['id']}", task, compared=task["id"] in chosen)
 
 
-def _item(name: str, task: Any) -> Item:
+def _item(name: str, task: Any, *, compared: bool) -> Item:
     said = task["user_scenario"]["instructions"]
     texts = (said["known_info"], said["reason_for_call"], task.get("ticket"))
     actions = task["evaluation_criteria"]["actions"] or ()
     calls = (Call(name=one["name"], arguments=one["arguments"]) for one in actions)
-    return Item(name, tuple(filter(None, texts)), tuple((call,) for call in calls))
+    goal = tuple((call,) for call in calls)
+    return Item(name, tuple(filter(None, texts)), goal, compared=compared)
